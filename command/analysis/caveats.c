@@ -1,6 +1,7 @@
 /**
  * @file caveats.c
- * Finds mixed collectives, unvaried defaults, random runs and missing runs in tables and manifest.
+ * Finds facts that limit a comparison: different collectives, defaults that no run varies, random
+ * runs, and missing runs.
  */
 #include "command/analysis/caveats.h"
 
@@ -8,7 +9,10 @@
 #include "command/analysis/run_table.h"
 #include "command/console/table.h"
 
-/** Returns the collective of a run, or "" if it uses none or an earlier version wrote the table. */
+/**
+ * Returns the collective that a run uses. Returns "" if the run uses none, or if an earlier version
+ * of dsgd wrote the table.
+ */
 static const char *collective_of(const dsgd_csv *runs, size_t row)
 {
     const char *const partial = dsgd_field_of(runs, row, "partial_collective");
@@ -22,7 +26,8 @@ const char *dsgd_mixed_collectives(const dsgd_csv *runs)
     dsgd_frame f;
     if (dsgd_frame_open(runs, &(dsgd_framing){.planned = true}, &f, NULL) != DSGD_OK)
         return NULL;
-    size_t *const first = dsgd_keep(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 of each place */
+    /* for each setting, 1 + its first row with a collective; 0 if no such row was found */
+    size_t *const first = dsgd_keep(f.n[DSGD_PLACE] + 1, sizeof *first);
     for (size_t row = 0; row < runs->n_rows; row++) {
         const dsgd_frame_point *const p = &f.points[f.point_of[row]];
         size_t *const at = &first[p->at[DSGD_PLACE]];
@@ -32,7 +37,8 @@ const char *dsgd_mixed_collectives(const dsgd_csv *runs)
         const char *const by[] = {collective_of(runs, *at - 1), collective_of(runs, row)};
         const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
                                      dsgd_csv_field(runs, row, f.keys[0])};
-        if (strcmp(by[0], by[1]) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
+        /* The algorithms differ too, so the collective is not a swept value. */
+        if (strcmp(by[0], by[1]) != 0 && strcmp(names[0], names[1]) != 0)
             return dsgd_xprintf(
                 "%s uses the collective %s, but %s uses %s, so a difference between "
                 "them may come from the collectives; exchange: {collective, "
@@ -72,7 +78,9 @@ const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest)
 
 /* --- defaults --------------------------------------------------------------------------------- */
 
-/** Returns true if some runs have different values of an option, by a sweep or by --sensitivity. */
+/**
+ * Returns true if runs differ in the value of an option, because of a sweep or of --sensitivity.
+ */
 static bool is_varied(const dsgd_frame *f, const char *option)
 {
     for (size_t k = 0; k < f->n_keys; k++)
@@ -81,7 +89,7 @@ static bool is_varied(const dsgd_frame *f, const char *option)
     return f->n[DSGD_VARIATION] > 1;
 }
 
-/** Returns true if a part of a run has this word, or this name, as the value of a key. */
+/** Returns true if the value of a key in a part of a run is the word @p name, or has this name. */
 static bool is_named(const json_t *run, const char *part, const char *key, const char *name)
 {
     const json_t *const member = dsgd_run_option(run, part, key);
@@ -90,7 +98,7 @@ static bool is_named(const json_t *run, const char *part, const char *key, const
     return text != NULL && strcmp(text, name) == 0;
 }
 
-/** Returns true if a run compresses gradients at a speed that is the program's guess. */
+/** Returns true if a run compresses gradients at a speed that the program guesses. */
 static bool guesses_compression_speed(const json_t *run)
 {
     return is_named(run, "platform", "encoding", "memory") &&

@@ -1,29 +1,34 @@
 /**
  * @file caveats.h
- * Properties of runs that limit what a comparison of them shows.
+ * Finds facts about runs that limit the conclusions of a comparison.
  */
 #pragma once
 
 #include "command/analysis/frame.h"
 
-/** Returns a sentence if algorithms at one place of runs.csv use different collectives, else NULL.
+/**
+ * Returns a sentence if the algorithms in one setting of runs.csv use different collectives, else
+ * NULL.
  */
 const char *dsgd_mixed_collectives(const dsgd_csv *runs);
 
-/** Prints the sentence of dsgd_mixed_collectives() as a note, if there is one. */
+/** Prints the sentence of dsgd_mixed_collectives() as a note, unless the sentence is NULL. */
 void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);
 
 /**
- * Returns true if another seed could give a run of a manifest another result: the run learns, or
- * its steps, failures, placement or receivers are random. Returns true if @p run is NULL.
+ * Returns true if another seed can change the result of a run in a manifest: the run learns, or its
+ * steps, failures, placement or receivers are random. Returns true if @p run is NULL.
  */
 bool dsgd_is_by_chance(const json_t *run);
 
-/** Returns the learning rate of a run of a manifest, NAN if it is unknown. */
+/** Returns the learning rate of a run in a manifest, or NAN if it is unknown. */
 double dsgd_run_learning_rate(const json_t *run);
 
-/** Returns a sentence if runs of a manifest are missing, "" if all are done. */
+/** Returns a sentence if runs of a manifest are missing in runs.csv, or "" if all runs are done. */
 const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest);
 
-/** Names the defaults that can decide differences and that no run varies; "" if none exist. */
+/**
+ * Returns a sentence about defaults that may decide differences and that no run varies, or "" if
+ * there are none.
+ */
 const char *dsgd_unvaried_defaults(const dsgd_frame *frame, const json_t *manifest);

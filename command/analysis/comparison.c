@@ -1,6 +1,6 @@
 /**
  * @file comparison.c
- * Computes means over the seeds of a point, and differences from its baseline.
+ * Computes means over the seeds of a point, and their differences from the point's baseline.
  */
 #include "command/analysis/comparison.h"
 
@@ -42,7 +42,8 @@ const char *dsgd_to_target_text(const dsgd_comparison *c, const dsgd_frame_point
 {
     const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
     if (s->of.n < dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n)
-        return ""; /* the target is reached, but what this took is not known */
+        return ""; /* The target is reached, but the bytes, energy or cost up to the target are
+                    * unknown. */
     if (s->of.n == p->n_rows)
         return dsgd_interval_text(s->of, multiple, false, false);
     if (s->of.n == 0)
@@ -77,8 +78,8 @@ void dsgd_expense_table(const dsgd_comparison *c, dsgd_columns *t)
 /* --- columns ---------------------------------------------------------------------------------- */
 
 /**
- * Returns true if the file has the columns of a measure. An empty column that is not in every
- * version of runs.csv counts as missing.
+ * Returns true if the files have the columns of a measure. An optional column without values counts
+ * as missing.
  */
 static bool is_there(const dsgd_comparison *c, size_t m)
 {
@@ -88,7 +89,7 @@ static bool is_there(const dsgd_comparison *c, size_t m)
     if (to_target && c->target.column == NULL)
         return false;
     if (m == DSGD_TO_TARGET)
-        return true; /* needs no other column */
+        return true; /* The time to the target needs no other column. */
     if (to_target && (dsgd_csv_column(&c->csv, measure->along) == none ||
                       dsgd_csv_column(&c->curves.csv, measure->along) == c->curves.csv.n_columns))
         return false;
@@ -128,7 +129,8 @@ dsgd_status dsgd_measure_row(const dsgd_frame *f, size_t m, const dsgd_target *t
     *x = passage.place;
     if (measure->total != NULL) {
         const double whole = dsgd_frame_number(f, row, measure->along);
-        const bool is_even = /* energy does not grow evenly if there are failures */
+        /* If workers fail, energy does not grow in proportion to time. */
+        const bool is_even =
             m != DSGD_ENERGY_TO_TARGET || !(dsgd_frame_number(f, row, "failures") > 0);
         *x = is_even && whole > 0
                  ? dsgd_frame_number(f, row, measure->total) * (passage.place / whole)
@@ -149,11 +151,13 @@ double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_target *t
     return x;
 }
 
-/** Checks that seeds are whole numbers, and that all fields of measures that count are numbers or
- * empty. */
+/**
+ * Checks that seeds are whole numbers, and that the measures' fields that count are numbers or
+ * empty.
+ */
 static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
 {
-    size_t columns[3 * DSGD_N_MEASURES], n = 0; /* columns of measures */
+    size_t columns[3 * DSGD_N_MEASURES], n = 0; /* indices of the columns that the measures need */
     for (size_t k = 0; k < 3 * DSGD_N_MEASURES; k++) {
         const dsgd_measure *const m = &dsgd_measures[k / 3];
         const char *const name = k % 3 == 0 ? m->name : k % 3 == 1 ? m->along : m->total;
@@ -212,7 +216,9 @@ const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_fram
     return &c->summaries[(size_t)(p - c->frame.points) * DSGD_N_MEASURES + m];
 }
 
-/** Returns the median if only the smallest values are known, NAN if the median is not among them.
+/**
+ * Returns the median over all seeds. Unknown numbers count as larger than all known numbers.
+ * Returns NAN if the median is unknown.
  */
 static double median_of(const dsgd_frame_point *p, const double *numbers)
 {
@@ -227,8 +233,8 @@ static double median_of(const dsgd_frame_point *p, const double *numbers)
 
 /**
  * Summarizes a measure of a point. A mean over only the seeds that reached a target would be biased
- * toward lucky seeds. There is therefore no mean unless all seeds reached it, and no difference or
- * ratio unless both runs of every pair did.
+ * toward lucky seeds. Therefore, there is a mean only if all seeds reached the target, and a
+ * difference or ratio only if both runs of every pair did.
  */
 static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
 {
@@ -242,7 +248,7 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     double *const others = differences + p->n_rows;
     const size_t n_pairs = dsgd_frame_pairs(&c->frame, p, other, x, differences, others);
     const bool to_target = dsgd_measures[m].along != NULL;
-    size_t n_seeds = 0; /* seeds that both points have */
+    size_t n_seeds = 0; /* number of seeds that both points have */
     for (size_t i = 0; other != NULL && i < p->n_rows; i++)
         n_seeds += dsgd_frame_seed(&c->frame, other, p->rows[i]) != SIZE_MAX;
     for (size_t i = 0; i < n_pairs; i++)
@@ -255,7 +261,11 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     s.difference.n = n_pairs;
     if (m == DSGD_THROUGHPUT)
         s.ratio = dsgd_frame_ratio(&c->frame, p, other, x);
-    else if (to_target && all && other != NULL) /* how many times sooner, or how many times less */
+    /*
+     * For a measure to a target, the ratio is that of the baseline to the point, because less is
+     * better.
+     */
+    else if (to_target && all && other != NULL)
         s.ratio = dsgd_frame_ratio(&c->frame, other, p, x);
     s.median = median_of(p, x);
     return s;

@@ -1,6 +1,6 @@
 /**
  * @file comparison.h
- * Compares the points of a frame with their baselines.
+ * Compares the points of a frame (runs that differ only in their seeds) with their baselines.
  */
 #pragma once
 
@@ -9,19 +9,22 @@
 #include "command/analysis/target.h"
 #include "command/console/table.h"
 
-/** A quantity that is averaged: a column of runs.csv, or what a run takes to a target. */
+/**
+ * A quantity that is averaged over seeds: a column of runs.csv, or the time, bytes, energy or cost
+ * up to a target.
+ */
 typedef struct dsgd_measure {
     const char *name;
-    bool optional; /* not in every version of runs.csv */
+    bool optional; /* true if not every version of runs.csv has the column */
     /*
-     * For a measure to a target: a column of runs.csv and curves.csv in proportion to which it
-     * grows, and the column of runs.csv with its total (NULL if it is the first column itself).
-     * Else NULL.
+     * Columns for a measure to a target, else NULL. `along` is the column of runs.csv and
+     * curves.csv in proportion to which the measure grows. `total` is the column of runs.csv with
+     * the measure's total; it is NULL if `along` itself is the measure.
      */
     const char *along, *total;
 } dsgd_measure;
 
-/** The list of measures, from which the enum and the table follow. */
+/** List of the measures, which defines the enum and the table of measures. */
 #define DSGD_MEASURE_LIST(X)                                                                       \
     X(THROUGHPUT, "throughput_samples_per_s", false)                                               \
     X(STEP, "step_mean_s", false)                                                                  \
@@ -51,66 +54,76 @@ enum {
 extern const dsgd_measure dsgd_measures[DSGD_N_MEASURES];
 
 /**
- * Stores a measure of a row in *x. A measure to a target is the share of the run's total, such as
- * its energy, that the run has taken when it reaches the target. It is NAN if the run never reaches
- * the target or its model does not count. Returns DSGD_EUSAGE if the curves have a text that is not
- * a number; if @p error is NULL, such a run does not reach the target.
+ * Stores measure @p m of a row in *x. A measure to a target is the part of the run's total, for
+ * example of its energy, up to the target. It is NAN if the run never reaches the target or its
+ * training results do not count. If a field of the curves is not a number, returns DSGD_EUSAGE; if
+ * @p error is NULL, *x is NAN instead.
  */
 dsgd_status dsgd_measure_row(const dsgd_frame *frame, size_t m, const dsgd_target *target,
                              const dsgd_run_table *curves, size_t row, double *x,
                              dsgd_error *error);
 
-/** Returns a measure of all rows, or NULL for DSGD_EUSAGE. */
+/**
+ * Returns an array with measure @p m of each row, or NULL if dsgd_measure_row() returns
+ * DSGD_EUSAGE.
+ */
 double *dsgd_measure_numbers(const dsgd_frame *frame, size_t m, const dsgd_target *target,
                              const dsgd_run_table *curves, dsgd_error *error);
 
-/** Something that a run takes besides time, in a table. */
+/** An expense of a run in a table: bytes, energy or cost. */
 typedef struct dsgd_expense {
     size_t measure, to_target;
-    const char *head, *unit; /* unit: NULL for the currency */
-    double multiple; /* factor from the unit of the measure to this unit */
+    const char *head, *unit; /* heading of the column and its unit; a unit of NULL stands for the
+                              * currency */
+    double multiple; /* factor from the unit of the measure to the unit of the column */
 } dsgd_expense;
 
 enum { DSGD_N_EXPENSES = 3 };
 
 extern const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES];
 
-/** A measure of a point. Unknown numbers are NAN. */
+/** The statistics of a measure at a point. Unknown numbers are NAN. */
 typedef struct dsgd_summary {
-    dsgd_interval of, difference; /* difference: to the baseline, over pairs with the same seed */
-    double median; /* for a measure to a target; seeds that never reach it count as infinite */
-    dsgd_ratio ratio; /* how many times as fast as the baseline, or how many times less it takes */
+    dsgd_interval of, difference; /* mean, and mean difference from the baseline over pairs of runs
+                                   * with the same seed */
+    double median; /* median of a measure to a target; seeds that never reach the target count as
+                    * infinite */
+    dsgd_ratio ratio; /* ratio to the baseline: how many times as fast, or how many times less */
 } dsgd_summary;
 
 typedef struct dsgd_comparison {
     dsgd_csv csv;
-    dsgd_run_table curves; /* only with a target */
+    dsgd_run_table curves; /* learning curves; read only if there is a target */
     dsgd_target target;
     dsgd_frame frame;
-    double *numbers[DSGD_N_MEASURES]; /* [n_rows] each; NULL if the file lacks this measure */
-    dsgd_summary *summaries; /* [frame.n_points][DSGD_N_MEASURES] */
+    double *numbers[DSGD_N_MEASURES]; /* array [n_rows] of numbers for each measure; NULL if the
+                                       * file lacks the measure */
+    dsgd_summary *summaries; /* array [frame.n_points][DSGD_N_MEASURES] of statistics */
 } dsgd_comparison;
 
-/** Reads and summarizes FOLDER/runs.csv. @p target may be NULL. */
+/** Reads FOLDER/runs.csv, and computes the statistics of all points. @p target may be NULL. */
 dsgd_status dsgd_comparison_open(const char *folder, const dsgd_framing *framing,
                                  const char *target, dsgd_comparison *c, dsgd_error *error);
 
-/** Returns a mean with its interval, such as "12.34 ± 0.56", both times @p multiple, or "". */
+/**
+ * Returns a mean with its interval, such as "12.34 ± 0.56". Both numbers are multiplied by @p
+ * multiple. Returns "" if the mean is NAN.
+ */
 char *dsgd_interval_text(dsgd_interval interval, double multiple, bool per_cent, bool sign);
 
 /**
- * Returns what a point takes to the target: the mean if all seeds reach it, else the number of
- * seeds that do, with the median if it is known.
+ * Returns a measure to the target as a text. If all seeds reach the target, the text is the mean;
+ * else it contains the number of seeds that reach it, and the median if it is known.
  */
 const char *dsgd_to_target_text(const dsgd_comparison *c, const dsgd_frame_point *point, size_t m,
                                 double multiple);
 
 /**
- * Fills a table of bytes, energy and cost, whose headings have units: with the time and until the
- * target if there is one, else of whole runs.
+ * Fills a table with bytes, energy and cost per point. If there is a target, the numbers are those
+ * up to the target, and the time to the target is added; else they are those of whole runs.
  */
 void dsgd_expense_table(const dsgd_comparison *c, dsgd_columns *t);
 
-/** Returns a measure of a point. */
+/** Returns the statistics of measure @p m at a point. */
 const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_frame_point *point,
                                        size_t m);

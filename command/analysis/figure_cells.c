@@ -1,7 +1,7 @@
 /**
  * @file figure_cells.c
- * Writes the cells of a phase diagram. A cell ends half way to its neighbours, on the scale of each
- * axis.
+ * Writes the cells of a phase diagram. The edge between two cells is half way between their values,
+ * on the scale of the axis.
  */
 #include "command/analysis/figure_data.h"
 
@@ -9,17 +9,19 @@
 #include "base/option.h"
 #include "command/runs/swept.h"
 
-enum { FIRST_LEAD = 9 }; /* column of phase.csv */
+enum { FIRST_LEAD = 9 }; /* index of the first column of phase.csv with the lead of an algorithm */
 
-/** An axis: the different values of a swept column. */
+/** An axis of a phase diagram: the distinct values of a swept column. */
 typedef struct side {
-    double *values; /* [n], in rising order */
-    const char **texts; /* [n], as in phase.csv */
+    double *values; /* array of n values in rising order */
+    const char **texts; /* array of the texts of the n values in phase.csv */
     size_t n;
     bool is_log;
 } side;
 
-/** Reads an axis. Values rise along both axes of phase.csv, so a new value is the largest so far.
+/**
+ * Reads the values of an axis. Values rise along both axes of phase.csv, so a new value is larger
+ * than all previous ones.
  */
 static side read_side(const dsgd_csv *csv, size_t column)
 {
@@ -36,8 +38,10 @@ static side read_side(const dsgd_csv *csv, size_t column)
     return s;
 }
 
-/** Returns the edge between values i - 1 and i. At an end, both edges are equally far from the
- * value. */
+/**
+ * Returns the edge between the values i - 1 and i. A cell at an end has equal distances from its
+ * value to both of its edges.
+ */
 static double edge(const side *s, size_t i)
 {
     const size_t low = i == 0 ? 0 : i < s->n ? i - 1 : s->n - 2;
@@ -47,7 +51,7 @@ static double edge(const side *s, size_t i)
     return s->is_log ? exp(x) : x;
 }
 
-/** Returns true if a value such as "0.07071" has too many digits for a tick. */
+/** Returns true if a value such as "0.07071" has too many digits for a label of an axis. */
 static bool is_odd(const char *text)
 {
     enum { MOST_DIGITS = 3 };
@@ -57,8 +61,10 @@ static bool is_odd(const char *text)
     return n > MOST_DIGITS;
 }
 
-/** Returns the ticks: the values, or, if some have too many digits, 1, 2 and 5 of each decade or
- * even steps within a decade. */
+/**
+ * Returns the ticks of an axis: its values. If a value has too many digits, the ticks are 1, 2 and
+ * 5 of each decade, or even steps if the axis is shorter than a decade.
+ */
 static side ticks_of(const side *s, const char *column)
 {
     enum { MOST = 64 };
@@ -72,7 +78,8 @@ static side ticks_of(const side *s, const char *column)
     if (!any_odd)
         return *s;
     const double ten = pow(10, floor(log10(by_decade ? low : (high - low) / 4)));
-    double step = ten; /* becomes the smallest of 1, 2, 5, 10 times ten with at most four steps */
+    /* Increase the step to 2, 5 or 10 times `ten` until the axis has at most about four steps. */
+    double step = ten;
     for (size_t k = 0; k < 3 && step < (high - low) / 4; k++)
         step = ten * (k < 2 ? digits[k + 1] : 10);
     for (size_t k = 0; t.n < MOST; k++) {
@@ -119,12 +126,17 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
                                     dsgd_csv_value(csv, row, 3),
                                     1 + (racer < 0 ? (double)n : racer),
                                     *dsgd_csv_field(csv, row, ratio) == '\0'
-                                        ? 1024 /* no other algorithm can win */
+                                        /* If no other algorithm can win, use a large ratio. */
+                                        ? 1024
                                         : dsgd_csv_value(csv, row, ratio)},
                          9);
         for (size_t c = FIRST_LEAD; c < csv->n_columns; c++) {
             double lead = dsgd_csv_value(csv, row, c);
-            if (isnan(lead)) /* an algorithm that cannot win counts as far behind */
+            /*
+             * If the lead is unknown, use a large lead for the winner, and a large negative lead
+             * for the others.
+             */
+            if (isnan(lead))
                 lead = (int)(c - FIRST_LEAD) == racer ? 10 : -10;
             dsgd_csv_numbers(out, &lead, 1);
         }
@@ -133,7 +145,7 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
     fputs("EOD\n", out);
 }
 
-/** Returns true if the table is one that `dsgd run --refine` writes. */
+/** Returns true if `dsgd run --refine` wrote the table. */
 static bool is_phase(const dsgd_csv *csv)
 {
     bool is = csv->n_rows > 0 && csv->n_columns > FIRST_LEAD &&

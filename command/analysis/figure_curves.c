@@ -1,13 +1,15 @@
 /**
  * @file figure_curves.c
- * Averages learning curves over the seeds of a point, and writes the ages of the values that they
- * use.
+ * Writes the learning curves of a point, averaged over its seeds, and the ages of the values that
+ * its runs use.
  */
 #include "command/analysis/figure_data.h"
 
 #include "command/analysis/run_table.h"
 
-/** Columns of curves.csv, followed by the megabytes that a worker has sent so far. */
+/**
+ * Quantities of learning curves: columns of curves.csv, and the megabytes that a worker has sent.
+ */
 const char *const dsgd_figure_of_curves[] = {"virtual_s", "steps",     "loss", "accuracy",
                                              "consensus", "megabytes", NULL};
 static const char *const ages[] = {"staleness", "gradient_staleness"};
@@ -21,12 +23,15 @@ enum {
 typedef struct data {
     const dsgd_figure_runs *runs;
     dsgd_run_table curves;
-    size_t curve[N_CURVES - 1]; /* columns of curves.csv */
-    double *sent_bytes, *steps; /* [n_rows of runs.csv]: totals of a worker */
-    size_t *at; /* [n_rows of a point]: rows of curves.csv with the current evaluation */
-    double *x; /* [n_rows of a point]: values at the current evaluation */
-    double *low[N_CURVES], *high[N_CURVES]; /* [n_frames]: range of the means; 1 and 0 if none */
-    double *start; /* [n_frames]: the highest loss of a first evaluation */
+    size_t curve[N_CURVES - 1]; /* indices of the columns of curves.csv */
+    double *sent_bytes, *steps; /* arrays [n_rows of runs.csv] of the bytes that a worker sends in a
+                                 * run, and of its steps */
+    size_t *at; /* array [n_rows of a point] of each run's row in curves.csv for the current
+                 * evaluation */
+    double *x; /* array [n_rows of a point] of each run's value at the current evaluation */
+    double *low[N_CURVES], *high[N_CURVES]; /* arrays [n_frames] of the smallest and largest mean; 1
+                                             * and 0 if there are no means */
+    double *start; /* array [n_frames] of the highest loss at a first evaluation */
 } data;
 
 /* --- curves ----------------------------------------------------------------------------------- */
@@ -36,11 +41,15 @@ static double evaluation(const data *d, const dsgd_frame_point *p, size_t i, siz
 {
     if (c < N_CURVES - 1)
         return dsgd_csv_value(&d->curves.csv, d->at[i], d->curve[c]);
-    const size_t row = p->rows[i]; /* the run's total in proportion to steps */
+    /* Bytes sent until now are the run's total in proportion to its steps. */
+    const size_t row = p->rows[i];
     return d->sent_bytes[row] * 1e-6 * evaluation(d, p, i, 1) / d->steps[row];
 }
 
-/** Writes the means of evaluation @p k, the current one, and moves all runs to the next. */
+/**
+ * Writes the means of the current evaluation, whose number is @p k, and moves all runs to the next
+ * evaluation.
+ */
 static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t k, size_t frame)
 {
     fprintf(out, "%zu", k);
@@ -64,7 +73,7 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         d->at[i] = d->curves.next[d->at[i]];
 }
 
-/** Limits the range of losses, so that a loss that grows without end leaves the figure. */
+/** Limits the range of losses, so that a diverging loss leaves the figure. */
 static void cut_losses(const data *d)
 {
     for (size_t k = 0; k < d->runs->n_frames; k++) {
@@ -76,7 +85,10 @@ static void cut_losses(const data *d)
     }
 }
 
-/** Writes the ranges of means after the first evaluation, and the quantities that have values. */
+/**
+ * Writes the ranges of the means after the first evaluation, and the names of the quantities with
+ * values.
+ */
 static void put_reach(FILE *out, const data *d)
 {
     cut_losses(d);
@@ -104,7 +116,8 @@ static void put_curves(FILE *out, data *d)
     fputs(" '\n$curves << EOD\n", out);
     for (size_t b = 0; b < d->runs->n_frames * d->runs->drawn.n; b++) {
         const dsgd_frame_point *const p = d->runs->points[b];
-        size_t n = p == NULL ? 0 : SIZE_MAX; /* number of evaluations that all runs have */
+        /* number of evaluations that all runs of the point have */
+        size_t n = p == NULL ? 0 : SIZE_MAX;
         for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
             d->at[i] = d->curves.first[p->rows[i]];
             n = d->curves.n[p->rows[i]] < n ? d->curves.n[p->rows[i]] : n;
@@ -113,7 +126,8 @@ static void put_curves(FILE *out, data *d)
         fputs(b == 0 ? "" : "\n\n", out);
         for (size_t k = 0; k < n; k++)
             put_evaluation(out, d, p, k, b / d->runs->drawn.n);
-        if (n == 0) /* gnuplot does not count a block without a row */
+        /* Write a row without numbers, because gnuplot does not count an empty block. */
+        if (n == 0)
             fputs("0,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n", out);
     }
     fputs("EOD\n", out);
@@ -123,7 +137,7 @@ static void put_curves(FILE *out, data *d)
 
 /* --- staleness -------------------------------------------------------------------------------- */
 
-/** Writes the shares of ages, one row for each age; the last row has all ages from MOST_AGES on. */
+/** Writes the shares of ages, one row per age. The last row contains all ages from MOST_AGES on. */
 static void put_ages(FILE *out, const dsgd_run_table *t, const dsgd_frame_point *p,
                      double (*share)[2])
 {
@@ -149,10 +163,13 @@ static void put_ages(FILE *out, const dsgd_run_table *t, const dsgd_frame_point 
     }
 }
 
-/** Writes failures of workers: a row with its block and time for each failure of each run. */
+/**
+ * Writes the failures of workers, one row per failure, with the number of its block and its time.
+ */
 static void put_failures(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
-    enum { MOST = 2000 }; /* more marks are not distinguishable */
+    /* largest number of drawn failures; a reader could not distinguish more marks */
+    enum { MOST = 2000 };
     dsgd_run_table t;
     dsgd_run_table_open(&t, &runs->csv, folder, "failures.csv", NULL);
     const size_t time = dsgd_csv_column(&t.csv, "time_s");

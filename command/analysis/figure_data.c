@@ -1,6 +1,6 @@
 /**
  * @file figure_data.c
- * Computes from tables of runs the data that figures draw.
+ * Computes the data of figures from the tables of a results folder.
  */
 #include "command/analysis/figure_data.h"
 
@@ -15,31 +15,40 @@
 #include "command/runs/manifest.h"
 #include "command/runs/swept.h"
 
-/** A quantity that is drawn for each point: a column of runs.csv, or computed from some. */
+/**
+ * A quantity that figures draw for each point: a column of runs.csv, or a number computed from such
+ * columns.
+ */
 typedef struct measure {
     const char *name;
-    double *x; /* number of each row; NAN if it does not count */
-    bool of_baseline; /* draw its ratio to the baseline */
-    bool of_all; /* no mean unless all seeds have a number, because it would be biased */
-    bool of_best; /* give all series of a frame the largest mean of the frame */
-    double *top; /* [frames]: largest value, including intervals; 0 if none exists */
-    double least; /* smallest value above 0; INFINITY if none exists */
+    double *x; /* number of each row of runs.csv; NAN if the number does not count */
+    bool of_baseline; /* true to draw the ratio to the baseline */
+    bool of_all; /* true if a mean is drawn only if all seeds have a number, because it would be
+                  * biased otherwise */
+    bool of_best; /* true to give all series at a position of a panel the largest mean at this
+                   * position */
+    double *top; /* array with one number per position of a panel: largest value including
+                  * intervals; 0 if unknown */
+    double least; /* smallest value above 0; INFINITY if unknown */
 } measure;
 
 typedef struct data {
     const char *folder;
     dsgd_figure_runs runs;
-    char *points; /* rows of $points */
-    const json_t *manifest; /* NULL if none exists */
-    const char *experiment; /* name of the experiment; NULL if unknown */
-    measure *measures; /* [n_measures] */
+    char *points; /* lines of gnuplot's block $points */
+    const json_t *manifest; /* manifest of the results folder; NULL if it has none */
+    const char *experiment; /* name of the experiment; NULL if it is unknown */
+    measure *measures; /* array of n_measures quantities */
     size_t n_measures;
-    bool has_two_seeds; /* a mean that is drawn is over two seeds */
+    bool has_two_seeds; /* true if a drawn mean is over two seeds */
 } data;
 
 /* --- series and notes ------------------------------------------------------------------------- */
 
-/** FNV-1a hash, from which the style derives the look of a series whose name it does not know. */
+/**
+ * Computes an FNV-1a hash of a name. For unknown series, the style derives colors and marks from
+ * it.
+ */
 static uint32_t hash(const char *text)
 {
     uint32_t h = 2166136261U;
@@ -57,7 +66,8 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
     for (size_t k = 0; k < n; k++) {
         const size_t length = strlen(names[k]);
         titles[k] = "";
-        for (size_t i = 0; i < labels->n; i++) /* the last --label of a series counts */
+        /* If a series has several --label options, the last one is used. */
+        for (size_t i = 0; i < labels->n; i++)
             if (strncmp(labels->v[i], names[k], length) == 0 &&
                 strcspn(labels->v[i], "=") == length)
                 titles[k] = labels->v[i] + length + 1;
@@ -69,13 +79,13 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
     dsgd_gnuplot_texts(out, "label", titles, n);
 }
 
-/** Returns the number of runs that are drawn, such as "28 of 192 runs", or "" if all are. */
+/** Returns the number of drawn runs, such as "28 of 192 runs", or "" if all runs are drawn. */
 static const char *note_of(const data *d)
 {
     const size_t planned = json_array_size(json_object_get(d->manifest, "runs"));
     const size_t all = planned > 0 ? planned : d->runs.csv.n_rows;
     const size_t done = d->runs.csv.n_rows - d->runs.frame.n_left_out;
-    dsgd_csv phase; /* exists once all runs that the phase diagram needs are done */
+    dsgd_csv phase; /* phase.csv, which exists when all runs of the phase diagram are done */
     const bool is_done = done == d->runs.csv.n_rows &&
                          dsgd_csv_read(&phase, NULL, "%s/phase.csv", d->folder) == DSGD_OK;
     return done == all
@@ -96,11 +106,15 @@ static measure *add_measure(data *d, const char *name, double *x)
     return m;
 }
 
-/** Adds the columns of runs.csv that have only numbers, at least one of them in a row that is
- * drawn. */
+/**
+ * Adds the columns of runs.csv that contain only numbers, with at least one number in a drawn row.
+ */
 static void add_columns(data *d)
 {
-    /* names of gnuplot variables; results of other programs can have any column names */
+    /*
+     * characters that names of gnuplot variables can contain; other programs may write other column
+     * names
+     */
     static const char characters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     const dsgd_csv *const csv = &d->runs.csv;
@@ -121,7 +135,7 @@ static void add_columns(data *d)
     }
 }
 
-/** Adds what a run takes to the target. */
+/** Adds the time, energy, cost and bytes up to the target. */
 static void add_to_target(data *d, const char *text)
 {
     static const size_t of_target[] = {DSGD_TO_TARGET, DSGD_ENERGY_TO_TARGET, DSGD_COST_TO_TARGET,
@@ -144,7 +158,8 @@ static void find_measures(data *d, const char *target)
     const dsgd_frame *const f = &d->runs.frame;
     double *const ideal = dsgd_frame_numbers(f, "throughput_samples_per_s");
     const double *const share = dsgd_frame_numbers(f, "compute_share");
-    for (size_t row = 0; row < f->csv->n_rows; row++) /* throughput without any waiting */
+    /* Compute the throughput that runs would have if workers never waited or communicated. */
+    for (size_t row = 0; row < f->csv->n_rows; row++)
         ideal[row] = isfinite(ideal[row] / share[row]) ? ideal[row] / share[row] : NAN;
     add_columns(d);
     add_measure(d, "ideal", ideal)->of_best = true;
@@ -159,7 +174,7 @@ static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_
     dsgd_interval of = {NAN, NAN, 0, NAN};
     if (p != NULL && m->of_baseline) {
         const dsgd_frame_point *const q = dsgd_figure_ratio(&d->runs, p);
-        if (q->baseline != q) { /* the ratio of the baseline itself, 1, is not drawn */
+        if (q->baseline != q) { /* Do not draw the ratio of the baseline to itself, which is 1. */
             const dsgd_ratio r = dsgd_frame_ratio(&d->runs.ratios, q, q->baseline, m->x);
             of = (dsgd_interval){r.ratio, NAN, r.n, r.drawn};
         }
@@ -171,7 +186,7 @@ static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_
     return of;
 }
 
-/** Returns the largest mean of a frame. */
+/** Returns the largest mean of a quantity at one position of a panel. */
 static dsgd_interval best_of(const data *d, const measure *m, size_t frame)
 {
     dsgd_interval best = {NAN, NAN, 0, NAN};
@@ -197,7 +212,7 @@ static void put_measure(FILE *out, data *d, measure *m, size_t frame, size_t ser
             m->least = fmin(m->least, m->x[p->rows[i]]);
 }
 
-/** Returns a place as a number, NAN if it is not a number. */
+/** Returns the value of a place (axis position) as a number, or NAN if it is not a number. */
 static double number_of(const data *d, size_t place)
 {
     double x = NAN;
@@ -205,7 +220,9 @@ static double number_of(const data *d, size_t place)
     return x;
 }
 
-/** Writes a row for each place in a block for each panel and series, then the range of each column.
+/**
+ * Writes one block per panel and series, with one row per place (axis position). Then writes the
+ * range of each quantity.
  */
 static void put_groups(FILE *out, data *d)
 {
@@ -236,7 +253,10 @@ static void put_groups(FILE *out, data *d)
                           d->has_two_seeds ? "intervals of two seeds: their range" : "");
 }
 
-/** Writes the verdict of each frame, or "" if it has no run or --only hides series. */
+/**
+ * Writes the verdict for each place of each panel. The verdict is "" if no run exists there, or if
+ * --only hides series.
+ */
 static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choice *choice,
                                 dsgd_error *error)
 {
@@ -276,7 +296,10 @@ static const char head[] =
     "# y, low, high. $cells: the cells of phase.csv with their edges.\n"
     "# verdict: the verdict of `dsgd compare` at each place of each panel.\n";
 
-/** Writes the texts of places, and their values (their order if they are not numbers). */
+/**
+ * Writes the texts of places (axis positions) and their values. If the values are not numbers,
+ * their indices are written.
+ */
 static void put_places(FILE *out, const data *d)
 {
     const size_t n = d->runs.places.n;
@@ -291,8 +314,10 @@ static void put_places(FILE *out, const data *d)
     dsgd_gnuplot_numbers(out, "place_value", values, n);
 }
 
-/** Writes the baseline of ratios: its series or its place, counted from 1 (0 if it is neither), and
- * its name. */
+/**
+ * Writes the name of the baseline of ratios, and the number of its series or of its place, from 1.
+ * A number is 0 if the baseline is not a series or not a place.
+ */
 static void put_baseline(FILE *out, const data *d)
 {
     const dsgd_frame *const f = &d->runs.ratios;
@@ -341,8 +366,10 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     dsgd_figure_cells(out, d->folder);
 }
 
-/** Reads the measured points, or else the points published for the experiment: those in the folder,
- * which `dsgd reproduce` wrote, or else the shipped ones. */
+/**
+ * Reads measured points from @p file. If @p file is NULL, reads the points published for the
+ * experiment: the file that `dsgd reproduce` wrote to the folder, or else the shipped file.
+ */
 static dsgd_status read_points(data *d, const char *file, dsgd_error *error)
 {
     const char *const name = d->experiment;

@@ -3,30 +3,29 @@
  * Writes the data of figures as a file that gnuplot loads: means over the seeds of a results
  * folder, with their 95 % intervals.
  *
- * A figure draws the series of a frame. It splits the place of a point into its value of the column
- * `along` (the number of workers, or else the swept column with most values), which becomes the
- * position on an axis, and everything else that varies, which becomes a panel. In figures, "place"
- * means the position. No mean mixes places or panels, and variations of --sensitivity are not
- * drawn.
+ * A figure draws the series of a frame. One column, `along`, becomes the axis: the number of
+ * workers, or else the swept column with most values. A "place" in figures is a value of this
+ * column, that is an axis position. Each combination of the other varied values becomes a panel. A
+ * mean never mixes places or panels. Variations of --sensitivity are not drawn.
  */
 #pragma once
 
 #include "command/analysis/frame.h"
 #include "command/console/arguments.h"
 
-/** The choices of the user, as texts of the command line. */
+/** Options of `dsgd plot` that select the data, as texts of the command line. */
 typedef struct dsgd_figure_choice {
-    const char *only; /* series, separated by commas; NULL for all */
-    dsgd_texts labels; /* series=title */
-    const char *target; /* such as accuracy=0.8, or NULL */
+    const char *only; /* names of the series to draw, separated by commas; NULL for all */
+    dsgd_texts labels; /* titles of series, in the form series=title */
+    const char *target; /* target such as accuracy=0.8, or NULL */
     const char *points; /* CSV file of measured points; NULL for the published points */
-    dsgd_framing framing; /* baseline of ratios */
+    dsgd_framing framing; /* baseline of the ratios */
 } dsgd_figure_choice;
 
 /**
- * Reads runs.csv and, if they exist, curves.csv, staleness.csv, manifest.json and published points,
- * and writes OUTPUT/data.gp, whose head describes its content. Returns DSGD_EUSAGE for an unknown
- * series or an error in choice->points.
+ * Reads runs.csv and, if they exist, curves.csv, staleness.csv, manifest.json and published points.
+ * Writes OUTPUT/data.gp, which begins with a description of its content. Returns DSGD_EUSAGE for an
+ * unknown series or an error in choice->points.
  */
 dsgd_status dsgd_figure_data(const char *folder, const char *output,
                              const dsgd_figure_choice *choice, dsgd_error *error);
@@ -35,37 +34,42 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
 
 /** The runs of a results folder, arranged for figures. */
 typedef struct dsgd_figure_runs {
-    dsgd_csv csv; /* runs.csv */
-    dsgd_frame frame, ratios; /* ratios: with the baselines that the user chose */
-    size_t key; /* key of the frame whose values are the places; 0 if none exists */
-    const char *along; /* column of the places, or "" */
-    bool *differs; /* [frame.n_keys]: has several values, which figures distinguish */
-    bool *numeric; /* [frame.n_keys]: all values are numbers */
-    dsgd_names series, drawn; /* all series, and those that are drawn, in their order */
-    dsgd_names places, panels; /* places as in the table, panels as text for readers */
+    dsgd_csv csv; /* the table runs.csv */
+    dsgd_frame frame, ratios; /* frame with the default baselines, and frame with the baselines that
+                               * the user chose */
+    size_t key; /* index of the key whose values are the places; 0 if no such key exists */
+    const char *along; /* name of the column whose values are the places, or "" */
+    bool *differs; /* array [frame.n_keys]: true if figures distinguish the values of the key */
+    bool *numeric; /* array [frame.n_keys]: true if all values of the key are numbers */
+    dsgd_names series, drawn; /* names of all series, and of the drawn series, in the order of the
+                               * table */
+    dsgd_names places, panels; /* places as in the table, and panels as texts for readers */
     size_t n_frames; /* number of panels times number of places */
-    const dsgd_frame_point **points; /* [n_frames][drawn.n]; NULL if there is no run */
+    /* array [n_frames][drawn.n] of points; NULL if no run exists */
+    const dsgd_frame_point **points;
 } dsgd_figure_runs;
 
-/** Arranges the runs of a folder. Returns DSGD_EUSAGE for an unknown series, or if no run has
- * results. */
+/**
+ * Arranges the runs of a folder. Returns DSGD_EUSAGE for an unknown series, or if no run has
+ * results.
+ */
 dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *choice,
                                   dsgd_figure_runs *runs, dsgd_error *error);
 
-/** Returns the point with the same runs in the frame of ratios. */
+/** Returns the point that has the same runs as @p p in the frame `ratios`. */
 const dsgd_frame_point *dsgd_figure_ratio(const dsgd_figure_runs *runs, const dsgd_frame_point *p);
 
 /**
- * Converts a table of points into rows of $points. Its columns are `algorithm`, columns in which
- * runs differ (also without path and unit), `low` and `high`, and y, or x and y, of @p quantities;
- * or the columns of published.csv. Returns DSGD_EUSAGE with file, line and value. If the table is a
- * @p shipped one, rows that match no run are skipped without a warning.
+ * Converts a table of points into lines of $points. The table has the columns of published.csv, or
+ * these columns: `algorithm`, columns in which runs differ (also without path and unit), `low`,
+ * `high`, and y, or x and y, from @p quantities. Returns DSGD_EUSAGE with file, line and value. If
+ * the table is @p shipped, rows that match no run are skipped without a warning.
  */
 dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv,
                                const dsgd_names *quantities, bool shipped, char **text,
                                dsgd_error *error);
 
-/** The quantities of curves, and a NULL after the last. */
+/** The quantities of learning curves. NULL ends the array. */
 extern const char *const dsgd_figure_of_curves[];
 
 /**
@@ -76,31 +80,31 @@ extern const char *const dsgd_figure_of_curves[];
 void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *folder);
 
 /**
- * Writes data from FOLDER/steps.csv: $steps, for each block the cumulative distribution of step
- * times over all its runs; $step_marks, a few points of it; shortest_step and longest_step, the
- * shortest step above 0 s and the longest one of each frame (1 and 0 if none exists). If the file
- * is missing, blocks have no numbers.
+ * Writes data from FOLDER/steps.csv. $steps contains the cumulative distribution of step times over
+ * the runs of each block, and $step_marks a few points of each distribution. shortest_step and
+ * longest_step contain the shortest step above 0 s and the longest step at each place of each panel
+ * (1 and 0 if there are no steps). If the file is missing, blocks have no numbers.
  */
 void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder);
 
 /**
- * Writes data from FOLDER/phase.csv, or nothing if there is no such table: `racer`, the algorithms;
- * for each axis (x, y) its title, the values and texts of its ticks, whether it is logarithmic, and
- * where its cells start and end; $cells, one block for each y, with the columns of
- * `columns_of_cells`.
+ * Writes data from FOLDER/phase.csv, or nothing if this table does not exist. `racer` contains the
+ * algorithms. For each axis (x, y), it writes the title, the values and texts of the ticks, whether
+ * the axis is logarithmic, and where its cells start and end. $cells has one block for each y, with
+ * the columns of `columns_of_cells`.
  */
 void dsgd_figure_cells(FILE *out, const char *folder);
 
 /* --- values as gnuplot reads them ------------------------------------------------------------- */
 
-/** Writes a comma and a number or NaN. */
+/** Writes a comma, and then a number or NaN. */
 void dsgd_gnuplot_number(FILE *out, double x);
 
-/** Writes NAME = 'TEXT', with the quotes of the text escaped for gnuplot. */
+/** Writes the assignment NAME = 'TEXT'. Quotes in the text are escaped for gnuplot. */
 void dsgd_gnuplot_variable(FILE *out, const char *name, const char *text);
 
-/** Writes an array of numbers. */
+/** Writes the definition of an array of @p n numbers. */
 void dsgd_gnuplot_numbers(FILE *out, const char *name, const double *x, size_t n);
 
-/** Writes an array of texts. */
+/** Writes the definition of an array of @p n texts. */
 void dsgd_gnuplot_texts(FILE *out, const char *name, const char *const *texts, size_t n);

@@ -1,6 +1,6 @@
 /**
  * @file figure_points.c
- * Finds where a figure draws measured or published points.
+ * Finds the positions in a figure at which measured or published points are drawn.
  */
 #include "command/analysis/figure_data.h"
 
@@ -8,16 +8,19 @@
 #include "command/analysis/run_table.h"
 #include "command/runs/swept.h"
 
-/** The meaning of a column of the table: the number of a key of the frame, or one of these. OTHER
- * is not drawn. */
+/**
+ * The meaning of a column: the index of a key of the frame, or one of these constants. Columns with
+ * meaning OTHER are not drawn.
+ */
 enum { X = -1, Y = -2, LOW = -3, HIGH = -4, N_NUMBERS = 4, OTHER = -5 };
 
 typedef struct table {
     const dsgd_figure_runs *runs;
     const dsgd_csv *csv;
-    int *is; /* [n_columns] */
-    const char *x; /* name of x: a column, or "place" */
-    const char *y; /* name of y; NULL if the column `quantity` has it, as in published.csv */
+    int *is; /* array [n_columns] of the meanings of columns */
+    const char *x; /* name of the quantity x: a column, or "place" for the axis position */
+    const char *y; /* name of the quantity y; NULL if the column `quantity` contains it, as in
+                    * published.csv */
 } table;
 
 static int key_of(const dsgd_frame *f, const char *name)
@@ -33,7 +36,7 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
 {
     const dsgd_csv *const csv = t->csv;
     const bool is_long = dsgd_csv_column(csv, "quantity") < csv->n_columns;
-    size_t last = csv->n_columns; /* the last column of y so far */
+    size_t last = csv->n_columns; /* index of the last column with numbers that can be y */
     t->is = dsgd_keep(csv->n_columns, sizeof *t->is);
     for (size_t c = 0; c < csv->n_columns; c++) {
         const char *const name = csv->fields[c];
@@ -43,7 +46,7 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
                    : strcmp(name, "high") == 0 ? HIGH
                    : is_y                      ? Y
                                                : key_of(&t->runs->frame, name);
-        if (is_y && last < c) { /* if there are two, the first is x */
+        if (is_y && last < c) { /* If two columns can be y, the first of them is x. */
             t->is[last] = X;
             t->x = csv->fields[last];
         }
@@ -62,7 +65,7 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
     return DSGD_OK;
 }
 
-/** Returns true if the runs of a point are those that a row is about. */
+/** Returns true if row @p row of the table is about the runs of a point. */
 static bool matches(const table *t, size_t row, const dsgd_frame_point *p)
 {
     const dsgd_frame *const f = &t->runs->frame;
@@ -76,7 +79,10 @@ static bool matches(const table *t, size_t row, const dsgd_frame_point *p)
     return does;
 }
 
-/** Returns true if there are such runs, drawn or not, and else warns of the row. */
+/**
+ * Returns true if row @p row of the table is about any runs, drawn or not. Otherwise prints a
+ * warning.
+ */
 static bool has_runs(const table *t, size_t row)
 {
     const dsgd_frame *const f = &t->runs->frame;
@@ -90,13 +96,14 @@ static bool has_runs(const table *t, size_t row)
 }
 
 /**
- * Appends a line for each series and frame that a row is about. A row without an algorithm gives
- * one line per frame, with series 0.
+ * Appends a line for each series and axis position that row @p row of the table is about. A row
+ * without an algorithm gives one line per axis position, with series 0.
  */
 static dsgd_status put_row(const table *t, size_t row, char **text, dsgd_error *error)
 {
     const dsgd_figure_runs *const d = t->runs;
-    double v[1 + N_NUMBERS] = {NAN, NAN, NAN, NAN, NAN}; /* index -X, -Y, -LOW, -HIGH */
+    /* numbers with the indices -X, -Y, -LOW and -HIGH */
+    double v[1 + N_NUMBERS] = {NAN, NAN, NAN, NAN, NAN};
     for (size_t c = 0; c < t->csv->n_columns; c++) {
         const char *const field = dsgd_csv_field(t->csv, row, c);
         const int is = t->is[c];
@@ -130,16 +137,17 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
 {
     table t = {runs, csv, NULL, "place", NULL};
     size_t n_drawn = 0;
-    *text = dsgd_xstrdup("0,0,0,,NaN,,NaN,NaN,NaN\n"); /* gnuplot rejects empty blocks */
+    /* Begin with a line without a point, because gnuplot rejects empty blocks. */
+    *text = dsgd_xstrdup("0,0,0,,NaN,,NaN,NaN,NaN\n");
     if (shipped && dsgd_csv_column(csv, "published") >= csv->n_columns)
         return DSGD_OK;
     DSGD_TRY(find_columns(&t, quantities, error));
     for (size_t row = 0; row < csv->n_rows; row++) {
         if (t.y == NULL && (*dsgd_field_of(csv, row, "over") != '\0' ||
                             strcmp(dsgd_field_of(csv, row, "relation"), "~") != 0))
-            continue; /* ratios and bounds are not drawn */
-        if (!shipped &&
-            !has_runs(&t, row)) /* the experiment can have other runs than the shipped table */
+            continue; /* Skip ratios and bounds, because figures do not draw them. */
+        /* Skip rows of users that match no run. Rows of a shipped table need no warning. */
+        if (!shipped && !has_runs(&t, row))
             continue;
         DSGD_TRY(put_row(&t, row, text, error));
         n_drawn++;

@@ -1,6 +1,6 @@
 /**
  * @file figure_runs.c
- * Arranges the points of a frame by series, places and panels, as the user chose.
+ * Arranges the points of a frame by series, places (axis positions) and panels, as the user chose.
  */
 #include "command/analysis/figure_data.h"
 
@@ -10,7 +10,10 @@
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/** Finds the key of the places: the number of workers, or else the last key with most values. */
+/**
+ * Finds the key whose values are the axis positions: the number of workers, or else the last key
+ * with most values.
+ */
 static void find_along(dsgd_figure_runs *d)
 {
     size_t most = 1;
@@ -33,7 +36,7 @@ static void find_along(dsgd_figure_runs *d)
         }
     }
     d->along = d->key == 0 ? "" : dsgd_frame_key(&d->frame, d->key);
-    /* If a whole section is swept, its own name tells nothing more. */
+    /* If a whole section is swept, the key with the section's name is redundant. */
     for (size_t k = 1; k < d->frame.n_keys; k++)
         for (size_t s = k + 1; s < d->frame.n_keys; s++)
             if (d->differs[s] &&
@@ -43,8 +46,8 @@ static void find_along(dsgd_figure_runs *d)
 }
 
 /**
- * Returns the values of a coordinate of a point without the algorithm and `along`, such as "lr 0.1;
- * period 8": exactly as in the tables, or, if @p shown, rounded for readers.
+ * Returns the values of a coordinate of a point, except the algorithm and the key `along`, such as
+ * "lr 0.1; period 8". Values are as in the tables, or rounded for readers if @p shown is true.
  */
 static const char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p,
                               dsgd_coordinate part, bool shown)
@@ -78,13 +81,16 @@ static const char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/** The order of panels, or of the places along an axis. */
+/** The order of panels, or of places along an axis. */
 typedef struct order {
     const dsgd_figure_runs *d;
     bool along;
 } order;
 
-/** Compares two points by the first key that differs: as numbers, or by which text came first. */
+/**
+ * Compares two points by the first key in which they differ. Numbers are compared by value; texts
+ * are compared by their first appearance in the table.
+ */
 static int compare_points(const void *a, const void *b, void *by)
 {
     const order *const o = by;
@@ -99,19 +105,21 @@ static int compare_points(const void *a, const void *b, void *by)
     if (k == f->n_keys)
         return p < q ? -1 : 1;
     const char *const first = dsgd_frame_value(f, p, k), *const second = dsgd_frame_value(f, q, k);
-    double x = -INFINITY, y = -INFINITY; /* for points without a value */
+    double x = -INFINITY, y = -INFINITY; /* Points without a value come first. */
     dsgd_parse_number(first, NULL, &x);
     dsgd_parse_number(second, NULL, &y);
     if (o->d->numeric[k])
         return x < y || (!(x > y) && p < q) ? -1 : 1;
-    size_t i = 0; /* the first point with one of the two texts */
+    size_t i = 0; /* index of the first point with one of the two texts */
     while (strcmp(dsgd_frame_value(f, &f->points[i], k), first) != 0 &&
            strcmp(dsgd_frame_value(f, &f->points[i], k), second) != 0)
         i++;
     return strcmp(dsgd_frame_value(f, &f->points[i], k), first) == 0 ? -1 : 1;
 }
 
-/** Sorts the points, and returns the different names of their places or panels in this order. */
+/**
+ * Sorts the points. Returns the distinct names of their places, or of their panels, in this order.
+ */
 static dsgd_names sort(const dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n,
                        bool along)
 {
@@ -134,7 +142,7 @@ static dsgd_status check_series(const dsgd_figure_runs *d, const char *option, c
                              d->csv.path, dsgd_listed(d->series.v, ", "));
 }
 
-/** Finds the series that are drawn, in the order of the table. */
+/** Selects the series to draw, in the order of the table. */
 static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice, dsgd_error *error)
 {
     dsgd_names only = {.n = 0};
@@ -159,8 +167,10 @@ static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice,
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** Stores the point of each series at each place of each panel, and changes the names of panels to
- * texts for readers. */
+/**
+ * Stores the point of each series at each place of each panel. Replaces the names of panels by
+ * texts for readers.
+ */
 static void place_points(dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n)
 {
     const dsgd_names panels = d->panels;
@@ -206,7 +216,8 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
     d->panels = sort(d, points, n, false);
     d->places = sort(d, points, n, true);
     DSGD_TRY(choose(d, choice, error));
-    enum { MOST_BLOCKS = 100000 }; /* counts all combinations, also those without a run */
+    /* largest number of combinations of panel, place and series, including those without runs */
+    enum { MOST_BLOCKS = 100000 };
     if ((double)d->panels.n * (double)d->places.n * (double)d->drawn.n > MOST_BLOCKS)
         return dsgd_refuse(error,
                            "%s: %zu panels of %zu values and %zu series are too many to draw (at "

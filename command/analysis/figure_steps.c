@@ -6,7 +6,7 @@
 
 #include "command/analysis/run_table.h"
 
-/** Steps of about the same time, as a share of all steps of the runs. */
+/** Mean time of steps with similar times, and their share of all steps of the runs. */
 typedef struct bin {
     double step_s, share;
 } bin;
@@ -65,8 +65,10 @@ static distribution read_distribution(const dsgd_run_table *t, const dsgd_frame_
     return d;
 }
 
-/** Writes marks of the curve at a few shares; @p offset differs between series, so marks do not
- * overlap. */
+/**
+ * Writes the positions of marks on the curve at a few shares. @p offset differs between series, so
+ * that their marks do not overlap.
+ */
 static void put_marks(FILE *out, const distribution *d, double offset)
 {
     enum { N_MARKS = 5 };
@@ -111,7 +113,7 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
             double sum = 0;
             if (marks)
                 put_marks(out, &of[b], ((double)(b % runs->drawn.n) + 0.5) / (double)runs->drawn.n);
-            else if (of[b].n == 0) /* gnuplot does not count a block without a row */
+            else if (of[b].n == 0) /* gnuplot does not count a block without rows. */
                 fputs("NaN,NaN\n", out);
             else
                 fprintf(out, "%.9g,0\n", of[b].v[0].step_s);

@@ -1,6 +1,7 @@
 /**
  * @file frame.c
- * Arranges rows as points, finds the baseline of each point, and computes statistics over seeds.
+ * Groups the rows of runs.csv into points, finds the baseline of each point, and computes
+ * statistics over seeds.
  */
 #include "command/analysis/frame.h"
 
@@ -46,7 +47,8 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
 
 const char *dsgd_ratio_text(const dsgd_ratio *r)
 {
-    const int digits = fabs(r->ratio - 1) < 0.1 ? 4 : 3; /* shows a gain of 0.4 % */
+    /* Use 4 digits near 1, so that a gain of 0.4 % is visible. */
+    const int digits = fabs(r->ratio - 1) < 0.1 ? 4 : 3;
     return r->n == 0   ? ""
            : r->n == 1 ? dsgd_xprintf("%.*g", digits, r->ratio)
                        : dsgd_xprintf("%.*g (%.*g to %.*g)", digits, r->ratio, digits, r->low,
@@ -89,7 +91,7 @@ dsgd_coordinate dsgd_frame_part(const dsgd_frame *f, size_t k)
     return dsgd_find_word(variations, column) >= 0 ? DSGD_VARIATION : DSGD_PLACE;
 }
 
-/** Finds the keys: the columns that name a run, and the swept columns. */
+/** Finds the keys of the frame: the columns that identify a run, and the swept columns. */
 static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
 {
     static const char *const names_of_runs[] = {"algorithm", "workers", "platform", "workload"};
@@ -107,12 +109,13 @@ static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
             f->keys[f->n_keys++] = column;
     }
     for (size_t k = f->first_swept; k < f->csv->n_columns; k++)
-        if (dsgd_csv_column(f->csv, f->csv->fields[k]) == k) /* skips swept seeds and workers */
+        /* If seeds or workers are swept, their second columns are skipped. */
+        if (dsgd_csv_column(f->csv, f->csv->fields[k]) == k)
             f->keys[f->n_keys++] = k;
     return DSGD_OK;
 }
 
-/** Reports an unknown name, with the valid ones. */
+/** Reports an unknown name, and lists the valid names. */
 static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *name,
                            const char *const *names, dsgd_error *error)
 {
@@ -120,11 +123,13 @@ static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *
                        dsgd_hint(name, names), dsgd_listed(names, ", "));
 }
 
-/** Finds a column by its full name, or else by the part after its last dot, without the unit. */
+/**
+ * Finds the column of --by: by its full name, or by the part after its last dot without the unit.
+ */
 static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 {
     if (by == NULL)
-        return DSGD_OK; /* the first key, the algorithm */
+        return DSGD_OK; /* Without --by, the compared key is the first key, the algorithm. */
     const char **const names = dsgd_keep(f->n_keys + 1, sizeof *names);
     size_t short_name = f->n_keys;
     f->by = f->n_keys;
@@ -139,7 +144,10 @@ static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-/** Returns the values of a row that belong to a coordinate; "" for no variation. */
+/**
+ * Returns the values of a row that belong to coordinate @p c, as one text. Returns "" if @p c is
+ * DSGD_VARIATION and the row has no variation.
+ */
 static char *coordinate_of(const dsgd_frame *f, size_t row, dsgd_coordinate c)
 {
     char *text = dsgd_xstrdup("");
@@ -155,7 +163,7 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
 {
     const size_t n_rows = f->csv->n_rows;
     dsgd_names seeds = {.n = 0}, points = {.n = 0}, of[DSGD_N_COORDINATES] = {{.n = 0}};
-    dsgd_names_add(&of[DSGD_VARIATION], ""); /* the first is "none" */
+    dsgd_names_add(&of[DSGD_VARIATION], ""); /* The first variation is "none". */
     f->point_of = dsgd_keep(n_rows + 1, sizeof *f->point_of);
     f->seed_of = dsgd_keep(n_rows + 1, sizeof *f->seed_of);
     f->points = dsgd_keep(n_rows + 1, sizeof *f->points);
@@ -177,7 +185,8 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
         f->point_of[row] =
             dsgd_names_add(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2]));
         if (n_after + seeds.n + points.n == n_before)
-            dsgd_drop(mark); /* no new text: for many rows the copies would be large */
+            /* If no text is new, free the copies of texts, because they are large for many rows. */
+            dsgd_drop(mark);
         dsgd_frame_point *const p = &f->points[f->point_of[row]];
         memcpy(p->at, at, sizeof at);
         p->rows = dsgd_keep_more(p->rows, p->n_rows + 1, sizeof *p->rows);
@@ -188,7 +197,7 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
         f->n[c] = of[c].n;
 }
 
-/** Returns the different values of a key. */
+/** Returns the distinct values of key @p k over all points. */
 static dsgd_names values_of(const dsgd_frame *f, size_t k)
 {
     dsgd_names values = {.n = 0};
@@ -224,9 +233,12 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
         f->n_values[k] = values_of(f, k).n;
     if (f->n_points > 0)
         DSGD_TRY(find_baseline(f, framing->baseline, error));
-    /* Lists of baseline points by place. The first that fits has the first values of its own
-     * options. */
-    size_t *const first = dsgd_keep(f->n[DSGD_PLACE] + 1, sizeof *first); /* index + 1, or 0 */
+    /*
+     * Make lists of baseline points, one list per setting. The first point with the same variation
+     * is the baseline; it has the first values of the baseline's own options.
+     */
+    /* index of the first baseline point of each setting, plus 1; 0 if the list is empty */
+    size_t *const first = dsgd_keep(f->n[DSGD_PLACE] + 1, sizeof *first);
     size_t *const next = dsgd_keep(f->n_points + 1, sizeof *next);
     for (size_t i = f->n_points; i-- > 0;) {
         const dsgd_frame_point *const p = &f->points[i];
@@ -286,7 +298,7 @@ void dsgd_frame_take_keys(const dsgd_frame *f, const dsgd_frame_point *p, dsgd_c
     }
 }
 
-/** Returns true if key @p k is a swept section whose value an earlier key already shows. */
+/** Returns true if key @p k is a swept section whose value another key already shows. */
 static bool is_repeated(const dsgd_frame *f, size_t k)
 {
     static const char prefix[] = "swept.";
@@ -318,7 +330,10 @@ char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
                         settings);
 }
 
-/** Returns true if places differ in this column of runs.csv, and no swept option shows it. */
+/**
+ * Returns true if settings differ in this column of runs.csv, and no swept option shows the
+ * difference.
+ */
 static bool is_shown_by_column(const dsgd_frame *f, const char *column)
 {
     dsgd_names values = {.n = 0};

@@ -1,12 +1,13 @@
 /**
  * @file frame.h
- * Arranges the runs of a table like runs.csv by four coordinates, and defines which numbers count,
+ * Groups the runs of a table like runs.csv by four coordinates, and defines the numbers that count,
  * are averaged and are compared.
  *
- * *Series*: the candidates that are compared, by default the algorithm with the swept options that
- * only it has. *Place*: everything that compared candidates have in common: workers, platform,
- * workload and swept values. *Seed*. *Variation*: parameter and factor of --sensitivity, or 0 for
- * none. Runs that differ only in the seed are a point.
+ * The first coordinate is the *series*: the compared candidate, by default the algorithm with the
+ * swept options that only it has. The second is the *place* or setting: the values that the
+ * compared candidates share, that is workers, platform, workload and swept values. The third is the
+ * *seed*. The fourth is the *variation*: parameter and factor of --sensitivity, or 0 for none. A
+ * *point* is the set of runs that differ only in the seed.
  *
  * Runs with the same seed use the same random numbers (common random numbers). Differences and
  * ratios are computed seed by seed, so the variance between seeds cancels. The baseline is
@@ -20,65 +21,73 @@
 #include "base/csv.h"
 #include "command/console/table.h"
 
-/** Ratios closer to 1 than this are ties, because no reader would choose by them. */
+/** A ratio closer to 1 than this is a tie, because no reader would choose by it. */
 #define DSGD_TIE 0.02
 
-/** Two results of the same arithmetic differ by less than this share of them. */
+/** Relative difference below which two results are equal except for rounding. */
 #define DSGD_ROUNDING 1e-9
 
-/** The largest number of seeds that is advised. */
+/** Largest number of seeds that the program recommends. */
 enum { DSGD_MOST_SEEDS = 1000 };
 
 /* --- statistics over seeds -------------------------------------------------------------------- */
 
 /**
- * The mean of @p n seeds and the half width of its 95 % interval (Student's t). The interval is NAN
- * for n < 2, and the mean is NAN for n = 0.
+ * The mean over @p n seeds and the half width of its 95 % interval (Student's t). The interval is
+ * NAN if n < 2, and the mean is NAN if n = 0.
  *
- * Figures draw this interval if there are at least three seeds. For two seeds it would be 12.7
- * times as long as the distance from the mean to either value, because one degree of freedom hardly
- * estimates how far seeds scatter. Figures then draw the range of the two and say so; for one seed
- * they draw none.
+ * Figures draw this interval if there are at least three seeds. For two seeds, the interval would
+ * be 12.7 times as long as the distance from the mean to either value, because one degree of
+ * freedom hardly estimates the deviation between seeds. For two seeds, figures therefore draw the
+ * range of the two values, with a note. For one seed, they draw no interval.
  */
 typedef struct dsgd_interval {
     double mean, ci;
     size_t n;
-    double drawn; /* half width in figures */
+    double drawn; /* half width of the interval in figures */
 } dsgd_interval;
 
 /** Returns the mean of @p n numbers with its intervals. */
 dsgd_interval dsgd_mean(const double *x, size_t n);
 
-/** A ratio over seeds, on a logarithmic scale: twice and half as fast are equally far from 1. */
+/** A ratio over seeds. It is computed from logarithms, so that 2 and 1/2 are equally far from 1. */
 typedef struct dsgd_ratio {
-    size_t n; /* number of seeds; 0 if there is no ratio */
-    double ratio; /* geometric mean; NAN if none exists */
-    double low, high; /* 95 % interval; NAN for n < 2 */
-    double drawn; /* half width in figures, as in dsgd_interval */
+    size_t n; /* number of seeds; 0 if the ratio is unknown */
+    double ratio; /* geometric mean; NAN if the ratio is unknown */
+    double low, high; /* 95 % interval; NAN if n < 2 */
+    double drawn; /* half width of the interval in figures, as in dsgd_interval */
     /*
-     * Number of seeds with which the interval would exclude 1 if mean and deviation stayed the
-     * same. 0 if it does already, or if this is unknown (n < 2). Above DSGD_MOST_SEEDS: too many.
+     * Number of seeds for which the interval would exclude 1, if mean and deviation stayed the
+     * same. 0 if the interval already excludes 1, or if the number is unknown (n < 2). A number
+     * above DSGD_MOST_SEEDS stands for too many seeds.
      */
     size_t n_settling;
 } dsgd_ratio;
 
-/** Returns the ratio over @p n seeds from the logarithms of their ratios. */
+/** Returns the ratio over @p n seeds. logs[n] contains the logarithm of each seed's ratio. */
 dsgd_ratio dsgd_ratio_of(const double *logs, size_t n);
 
-/** Returns a ratio with its interval, such as "1.41 (1.38 to 1.45)", or "" if none exists. */
+/**
+ * Returns a ratio with its interval, such as "1.41 (1.38 to 1.45)", or "" if the ratio is unknown.
+ */
 const char *dsgd_ratio_text(const dsgd_ratio *ratio);
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/** A list of different texts, numbered in the order in which they were added. It starts as {.n =
- * 0}. */
+/**
+ * A list of distinct texts, numbered in the order in which they are added. An empty list is {.n =
+ * 0}.
+ */
 typedef struct dsgd_names {
-    const char **v; /* [n] and a NULL after the last; NULL if n is 0 */
+    const char **v; /* array of n texts, and a NULL at the end; NULL if n is 0 */
     size_t n;
-    json_t *numbers; /* number of each text */
+    json_t *numbers; /* JSON object with the number of each text */
 } dsgd_names;
 
-/** Returns the number of @p text, and adds it if it is new. The text must stay valid. */
+/**
+ * Returns the number of @p text in the list. Adds the text if the list lacks it. The text must stay
+ * valid.
+ */
 size_t dsgd_names_add(dsgd_names *list, const char *text);
 
 /* --- the frame -------------------------------------------------------------------------------- */
@@ -92,73 +101,102 @@ typedef enum dsgd_coordinate {
 
 enum { DSGD_ALL_COORDINATES = (1 << DSGD_N_COORDINATES) - 1 };
 
-/** Runs of one series, place and variation. */
+/** A point: the runs of one series, place and variation. */
 typedef struct dsgd_frame_point {
-    size_t at[DSGD_N_COORDINATES]; /* index of its series, its place and its variation */
-    size_t *rows, n_rows; /* rows in the order of the table */
-    const struct dsgd_frame_point *baseline; /* NULL if none exists at its place */
+    size_t at[DSGD_N_COORDINATES]; /* indices of the point's series, place and variation */
+    size_t *rows, n_rows; /* rows of the point's runs, in the order of the table */
+    const struct dsgd_frame_point *baseline; /* baseline of the point; NULL if the point's place has
+                                              * none */
 } dsgd_frame_point;
 
 typedef struct dsgd_frame {
     const dsgd_csv *csv;
-    size_t status; /* column */
-    size_t first_swept; /* first swept column; the others follow up to csv->n_columns */
-    size_t *keys, n_keys; /* columns that identify a point: the algorithm first, swept ones last */
-    size_t *n_values; /* [n_keys]: number of different values in all points */
-    size_t by; /* the key in which the baseline and the others differ; 0 is the algorithm */
-    const char *baseline; /* value of that key at the baseline; NULL if there is no point */
-    dsgd_frame_point *points; /* [n_points], in the order of their first rows */
-    size_t n_points, n_left_out; /* rows without results, which belong to no point */
-    size_t n[DSGD_N_COORDINATES]; /* number of series, places, variations (the first is "none") */
-    size_t *point_of; /* [n_rows of the table]: index of the point; SIZE_MAX if none exists */
-    size_t *seed_of; /* [n_rows]: a number that is the same for rows with the same seed */
+    size_t status; /* index of the column `status` */
+    size_t first_swept; /* index of the first swept column; all later columns are swept too */
+    /* columns that identify a point: the algorithm first, swept columns last */
+    size_t *keys, n_keys;
+    size_t *n_values; /* array [n_keys] of the number of distinct values over all points */
+    size_t by; /* index of the key in which candidates and baseline differ; 0 is the algorithm */
+    /* value of the key `by` at the baseline; NULL if the frame has no points */
+    const char *baseline;
+    dsgd_frame_point *points; /* array of n_points points, in the order of their first rows */
+    size_t n_points, n_left_out; /* number of points, and number of rows without results, which
+                                  * belong to no point */
+    size_t n[DSGD_N_COORDINATES]; /* numbers of series, places and variations; the first variation
+                                   * is "none" */
+    size_t *point_of; /* array [n_rows of the table] of the index of each row's point; SIZE_MAX if
+                       * the row has none */
+    size_t *seed_of; /* array [n_rows of the table] of a number that identifies the row's seed */
 } dsgd_frame;
 
-/** How runs are arranged. All 0 is the rule above. */
+/**
+ * Options of a frame. If all members are 0, the frame follows the rules at the top of this file.
+ */
 typedef struct dsgd_framing {
-    const char *by; /* a column to compare instead of the algorithm */
-    const char *baseline; /* one of its values, also in other units (8GB/s) */
-    bool planned; /* include rows without results, such as runs of a study before they start */
+    const char *by; /* name of the column whose values are compared; NULL for the algorithm */
+    const char *baseline; /* value of this column at the baseline, maybe in other units (8GB/s);
+                           * NULL for the default */
+    /* true to include rows without results, such as runs of a study before they start */
+    bool planned;
 } dsgd_framing;
 
-/** Arranges the rows of @p csv. Returns DSGD_EUSAGE for an unknown column or baseline, DSGD_EIO if
- * a column is missing. */
+/**
+ * Groups the rows of @p csv into points. Returns DSGD_EUSAGE for an unknown column or baseline, and
+ * DSGD_EIO if a column is missing.
+ */
 dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, dsgd_frame *frame,
                             dsgd_error *error);
 
-/** Return the name of key @p k, its value at a point, and the coordinate to which it belongs. */
+/**
+ * Returns the name of key @p k, or its value at a point (second function), or the coordinate to
+ * which it belongs (third function).
+ */
 const char *dsgd_frame_key(const dsgd_frame *frame, size_t k);
 const char *dsgd_frame_value(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
 dsgd_coordinate dsgd_frame_part(const dsgd_frame *frame, size_t k);
 
-/** Returns a key with its value for readers, such as "group 4"; "" if the point has no value. */
+/**
+ * Returns a key with its value for readers, such as "group 4", or "" if the point has no value of
+ * the key.
+ */
 const char *dsgd_frame_text(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
 
 /**
- * Returns the keys that distinguish the point, except its algorithm and key @p without, such as
- * "group 4, workers 8". Only coordinates whose bits (1 << DSGD_PLACE) are in @p parts count.
+ * Returns the keys that distinguish the point, with their values, such as "group 4, workers 8".
+ * Leaves out the algorithm, key @p without, and coordinates whose bit (such as 1 << DSGD_PLACE) is
+ * not in @p parts.
  */
 char *dsgd_frame_settings(const dsgd_frame *frame, const dsgd_frame_point *point, int parts,
                           size_t without, const char *separator);
 
-/** Returns the algorithm and the keys that distinguish the point: "wagma; group 4" (gnuplot ends a
- * text at a comma). */
+/**
+ * Returns the algorithm and the keys that distinguish the point, such as "wagma; group 4". The
+ * separator is not a comma, because gnuplot ends a text at a comma.
+ */
 char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
 
-/** Returns the name of a point's place, such as "16 workers, seconds 320ms". */
+/** Returns the name of a point's place (setting), such as "16 workers, seconds 320ms". */
 const char *dsgd_frame_place(const dsgd_frame *frame, const dsgd_frame_point *point);
 
-/** Begins a row of a table with the algorithm of a point and its values of keys that differ. */
+/**
+ * Begins a row of a table with the algorithm of a point, and with the point's values of the keys
+ * that differ between points.
+ */
 void dsgd_frame_take_keys(const dsgd_frame *frame, const dsgd_frame_point *point, dsgd_columns *t);
 
-/** Writes the values of all keys of a point (their names if it is NULL), with a comma after each.
+/**
+ * Writes the values of all keys of a point, with a comma after each value. If @p point is NULL,
+ * writes the names of the keys.
  */
 void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *frame, const dsgd_frame_point *point);
 
-/** Returns the point's first row with the seed of @p row (of any point), or SIZE_MAX. */
+/**
+ * Returns the point's first row that has the same seed as @p row, or SIZE_MAX. @p row may belong to
+ * any point.
+ */
 size_t dsgd_frame_seed(const dsgd_frame *frame, const dsgd_frame_point *point, size_t row);
 
-/** Returns the number of runs of a point with a status. */
+/** Returns the number of the point's runs with status @p status. */
 size_t dsgd_frame_count(const dsgd_frame *frame, const dsgd_frame_point *point, const char *status);
 
 /** Returns the currency of the experiment, or "" if no run has a cost. */
@@ -167,33 +205,40 @@ const char *dsgd_frame_currency(const dsgd_frame *frame);
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /**
- * Returns true if the value of a column in a row counts. All values of ok runs count. For runs that
- * diverged, times count, but not the results of training. The column can be of any table.
+ * Returns true if the value of a column in a row counts. All values of ok runs count. Of diverged
+ * runs, times count, but results of training do not. The column can belong to any table.
  */
 bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, const char *column);
 
-/** Returns the number of a column in a row, NAN if none exists or it does not count. */
+/** Returns the number in a column of a row, or NAN if the field has no number or does not count. */
 double dsgd_frame_number(const dsgd_frame *frame, size_t row, const char *column);
 
-/** Returns the numbers of a column in all rows. */
+/** Returns an array with the number of a column in each row, or NAN if it does not count. */
 double *dsgd_frame_numbers(const dsgd_frame *frame, const char *column);
 
-/** Copies the numbers of a point that are not NAN into known[n_rows], and returns their count. */
+/**
+ * Copies the numbers of a point that are not NAN into known[n_rows], and returns how many there
+ * are.
+ */
 size_t dsgd_frame_known(const dsgd_frame_point *point, const double *x, double *known);
 
-/** Returns the mean of a point over the seeds with a number; @p x is a result of
- * dsgd_frame_numbers(). */
+/**
+ * Returns the mean of a point over the seeds that have a number. @p x is a result of
+ * dsgd_frame_numbers().
+ */
 dsgd_interval dsgd_frame_mean(const dsgd_frame_point *point, const double *x);
 
 /**
- * Stores the numbers of a point and of another one, for each seed that has both, in own[n] and
- * others[n], which have room for point->n_rows. Returns n.
+ * Finds the seeds for which both @p point and @p other have a number. Stores the numbers in own[n]
+ * and others[n], which need space for point->n_rows numbers. Returns n.
  */
 size_t dsgd_frame_pairs(const dsgd_frame *frame, const dsgd_frame_point *point,
                         const dsgd_frame_point *other, const double *x, double *own,
                         double *others);
 
-/** Returns the ratio of a point's numbers to those of another one over these pairs; n = 0 if it is
- * NULL. */
+/**
+ * Returns the ratio of the numbers of @p point to those of @p other, over the pairs of
+ * dsgd_frame_pairs(). If @p other is NULL, n of the ratio is 0.
+ */
 dsgd_ratio dsgd_frame_ratio(const dsgd_frame *frame, const dsgd_frame_point *point,
                             const dsgd_frame_point *other, const double *x);

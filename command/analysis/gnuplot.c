@@ -8,8 +8,8 @@
 
 /**
  * Writes a text in single quotes. Quotes in the text become apostrophes, because gnuplot 5.4
- * rejects some texts with doubled quotes. Control characters, which would end a line, become
- * spaces.
+ * rejects some texts with doubled quotes. Control characters become spaces, because they would end
+ * a line.
  */
 static void put_text(FILE *out, const char *text)
 {

@@ -1,6 +1,6 @@
 /**
  * @file plot.c
- * `dsgd plot`: draws the figures whose data a results folder contains, with gnuplot.
+ * Implements `dsgd plot`: draws the figures whose data are in a results folder, with gnuplot.
  */
 #include <jansson.h>
 #include <signal.h>
@@ -20,8 +20,8 @@
 #include "command/runs/columns.h"
 
 /**
- * Returns true if the CSV file has a row and, if @p name is file:column, this column. @p asked
- * caches the answers by name, because many figures ask for the same tables, which can be large.
+ * Returns true if the CSV file has at least one row and, if @p name is file:column, this column. @p
+ * asked caches the answers by name, because many figures need the same tables, which can be large.
  */
 static bool has_table(json_t *asked, const char *folder, const char *name)
 {
@@ -39,14 +39,16 @@ static bool has_table(json_t *asked, const char *folder, const char *name)
     return has;
 }
 
-/** Returns a prefix for a path, because gnuplot takes a name that begins with | or < for a command.
+/**
+ * Returns "./" for a relative path, and "" for an absolute path. gnuplot executes a name that
+ * begins with | or < as a command.
  */
 static const char *here(const char *path)
 {
     return path[0] == '/' ? "" : "./";
 }
 
-/** Returns true if a figure is a column of runs.csv, which is drawn like throughput. */
+/** Returns true if a figure is a column of runs.csv. Such a figure is drawn like throughput. */
 static bool is_column(const char *figure)
 {
     size_t place = 0;
@@ -55,8 +57,8 @@ static bool is_column(const char *figure)
 }
 
 /**
- * Returns the path of the script of a shipped figure, or the given path. Scripts are not searched
- * for, because gnuplot runs any commands in them.
+ * Returns the path of a shipped figure's script, or the path that the user gives. Scripts of users
+ * are not searched by name, because gnuplot executes any command in a script.
  */
 static const char *script_of(const char *figure)
 {
@@ -86,7 +88,7 @@ char *dsgd_figure_needs(const char *figure, char **caption)
     return needs;
 }
 
-/** Returns true if a folder has all the data in @p needs, which the function splits into words. */
+/** Returns true if a folder has all the data in @p needs. Splits @p needs into words. */
 static bool has_data(json_t *asked, char *needs, const char *folder, const char *target)
 {
     bool has = true;
@@ -97,13 +99,13 @@ static bool has_data(json_t *asked, char *needs, const char *folder, const char 
     return has;
 }
 
-/** The choices of the user; NULL or 0 if not given. */
+/** Options of the command line; NULL or 0 if the user does not give an option. */
 typedef struct arguments {
     dsgd_operands words;
     const char *style, *size, *legend, *formats, *output;
     dsgd_texts logs;
     dsgd_figure_choice choice;
-    bool has_runs; /* the folder has runs.csv, from which OUTPUT/data.gp is made */
+    bool has_runs; /* true if the folder has runs.csv, from which OUTPUT/data.gp is made */
     json_t *asked; /* cache of has_table() */
 } arguments;
 
@@ -122,7 +124,7 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
     dsgd_append(&settings, "common='%s/plots/common.gp'; format='%s'; into='%s%s'; figure='%s'; ",
                 data, format, here(a->output), a->output, figure);
     const char *const texts[][2] = {
-        {"size", a->size}, /* none has a quote: they are checked before */
+        {"size", a->size}, /* The options contain no quotes, because they were checked before. */
         {"legend", a->legend},
         {"target", a->choice.target}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -132,22 +134,23 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
         dsgd_append(&settings, "quantity='%s'; ", figure);
     for (size_t i = 0; i < a->logs.n; i++)
         dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
-    if (!a->has_runs) /* an existing data.gp is not ours */
+    if (!a->has_runs) /* Without runs.csv, an existing data.gp comes from another program. */
         dsgd_append(&settings, "no_data=1; ");
     return settings;
 }
 
-enum { SKIPPED = 4 }; /* exit status of a script that has printed why it draws nothing */
+enum { SKIPPED = 4 }; /* exit status of a script that draws nothing and has printed the reason */
 
 static dsgd_status run_gnuplot(const char *script, const char *folder, const char *settings,
                                bool *skipped, dsgd_error *error)
 {
     void (*const on_interrupt)(int) =
-        signal(SIGINT, SIG_IGN); /* an interrupt ends gnuplot, which counts as a failure */
+        /* Ignore interrupts here. An interrupt ends gnuplot, which counts as a failure. */
+        signal(SIGINT, SIG_IGN);
     const pid_t process = dsgd_fork();
     if (process == 0) {
         signal(SIGINT, SIG_DFL);
-        setenv("LC_ALL", "C.UTF-8", 1); /* texts are in UTF-8, whatever the locale of the user */
+        setenv("LC_ALL", "C.UTF-8", 1); /* Texts are in UTF-8, whatever the user's locale. */
         execlp("gnuplot", "gnuplot", "-d", "-e", settings, script, (char *)NULL);
         _exit(127);
     }
@@ -169,7 +172,10 @@ bool dsgd_figure_exists(const char *name)
     return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
 }
 
-/** Rejects a text (unless NULL) with a quote or line break, which would end a text of gnuplot. */
+/**
+ * Rejects a text (unless NULL) that contains a quote or line break, because it would end a text in
+ * gnuplot.
+ */
 static dsgd_status check_quotes(const char *option, const char *text, dsgd_error *error)
 {
     return text == NULL || strpbrk(text, "'\n") == NULL
@@ -183,14 +189,15 @@ dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
     return dsgd_make_folder_within(folder, "figures", error);
 }
 
-/** Draws a figure in all formats. Increments *n_skipped if the folder does not have its data. */
+/** Draws a figure in all formats. Increments *n_skipped if the folder lacks the figure's data. */
 static dsgd_status draw(const arguments *a, const char *figure, const char *folder,
                         size_t *n_skipped, dsgd_error *error)
 {
     const char *const slash = strrchr(figure, '/');
     const char *const last = slash == NULL ? figure : slash + 1;
     const size_t n = strlen(last) - (dsgd_ends_with(last, ".gp") ? strlen(".gp") : 0);
-    const char *const name = dsgd_xprintf("%.*s", (int)n, last); /* name of its files */
+    /* name of the figure's files, without ending */
+    const char *const name = dsgd_xprintf("%.*s", (int)n, last);
     char *caption = NULL, *files = dsgd_xstrdup(""), *rest = NULL;
     char *const needs = dsgd_figure_needs(figure, &caption);
     bool skipped = false;
@@ -237,8 +244,8 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
                               const char *format, const char *path, dsgd_error *error)
 {
     DSGD_TRY(check_quotes("-o", path, error));
-    char *const folder =
-        dsgd_folder_new(path, error); /* on the same file system, so that the file can be renamed */
+    /* Make the folder on the same file system, so that the file can be renamed. */
+    char *const folder = dsgd_folder_new(path, error);
     if (folder == NULL)
         return DSGD_EIO;
     const arguments a = {.formats = format, .output = folder, .size = size};

@@ -1,13 +1,13 @@
 /**
  * @file published.c
- * Finds the runs of published rows and computes their errors.
+ * Finds the runs that belong to published rows, and computes the errors of these runs.
  */
 #include "command/analysis/published.h"
 
 #include "base/option.h"
 #include "command/console/data_folder.h"
 
-/** Names of the columns in the order of the enum; the last may be missing. */
+/** Names of the columns, in the order of the enum. The last column may be missing. */
 static const char *const fixed_names[] = {"quantity", "published", "uncertainty", "relation",
                                           "over",     "use",       "class",       "source",
                                           "beyond",   NULL};
@@ -37,7 +37,10 @@ static dsgd_status find_columns(dsgd_published *f, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Returns the value that @p over gives to a key (it ends at a blank or at the end), or NULL. */
+/**
+ * Returns the value of a key in the pairs of @p over, or NULL if @p over lacks the key. The value
+ * ends at a blank or at the end of the text.
+ */
 static const char *value_in(const char *over, const char *key)
 {
     const size_t length = strlen(key);
@@ -64,8 +67,10 @@ bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, co
     return true;
 }
 
-/** Returns true if two runs have the same seed and the same keys, except those that @p over
- * replaces and options of algorithms. */
+/**
+ * Returns true if two runs have the same seed and the same keys. Keys in @p over and options of
+ * algorithms may differ.
+ */
 static bool are_pair(const dsgd_published *f, size_t run, size_t other, const char *over)
 {
     if (f->frame.seed_of[run] != f->frame.seed_of[other])
@@ -81,7 +86,10 @@ static bool are_pair(const dsgd_published *f, size_t run, size_t other, const ch
     return true;
 }
 
-/** Returns the mean over the runs of a row, or of their ratios to `over`; NAN if none exists. */
+/**
+ * Returns the mean over the runs of a published row. If the row has `over`, returns the geometric
+ * mean of the ratios to the runs of `over`. Returns NAN if no run matches.
+ */
 static double simulated_of(const dsgd_published *f, size_t row)
 {
     const char *const over = dsgd_published_field(f, row, DSGD_OVER);
@@ -91,7 +99,8 @@ static double simulated_of(const dsgd_published *f, size_t row)
     for (size_t run = 0; run < f->runs.n_rows; run++) {
         if (isnan(x[run]) || !dsgd_published_is_about(f, row, run, ""))
             continue;
-        size_t other = 0; /* the run to divide by, whose number must count */
+        /* index of the run by whose number the value is divided; its number must count */
+        size_t other = 0;
         while (*over != '\0' && other < f->runs.n_rows &&
                (isnan(x[other]) || !dsgd_published_is_about(f, row, other, over) ||
                 !are_pair(f, run, other, over)))
@@ -126,8 +135,8 @@ static dsgd_status simulate_row(const dsgd_published *f, size_t row, dsgd_publis
         return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is not a column of %s", p->path,
                          p->lines[row + 1], name, f->runs.path);
     dsgd_parse_number(value, NULL, &r->value);
-    const double uncertainty =
-        r->value * dsgd_csv_value(p, row, f->fixed[DSGD_UNCERTAINTY]); /* NAN for a bound */
+    /* The uncertainty of a bound is NAN. */
+    const double uncertainty = r->value * dsgd_csv_value(p, row, f->fixed[DSGD_UNCERTAINTY]);
     r->is_point = *relation == '~';
     if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL || !(r->value > 0) ||
         (r->is_point && !(uncertainty > 0)))

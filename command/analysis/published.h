@@ -4,8 +4,7 @@
  *
  * A row of published.csv is a published point, with these columns:
  *
- * - Columns that are also in runs.csv select the runs that the point is about. An empty field
- * selects any value.
+ * - Columns that runs.csv has too select the runs of the point. An empty field selects any value.
  * - `quantity`: the column of runs.csv whose mean over seeds is compared.
  * - `published`: the published value.
  * - `use`: `fitted` if a parameter was fitted to the point, `known` if the point was seen while
@@ -13,16 +12,16 @@
  * - `relation`: ~ for a point, whose error counts; < or > for a bound that the source states.
  * - `uncertainty`: the largest error that the source allows, relative to `published`.
  * - `beyond` (optional): the part of the value that is known in advance, such as the wait for a
- * skew that the experiment makes. Only the rest is scored.
+ *   skew that the experiment makes. Only the rest of the value is scored.
  * - `class`: points of the same class are scored together.
- * - `over`: the runs to divide by, seed by seed: the same runs except for these key=value pairs,
- * which are separated by spaces.
+ * - `over`: key=value pairs, separated by spaces. The runs of the point are divided, seed by seed,
+ *   by the runs that have these pairs and otherwise equal keys.
  */
 #pragma once
 
 #include "command/analysis/frame.h"
 
-/** Columns of published.csv that are not keys. */
+/** Columns of published.csv that are not keys of runs. */
 enum {
     DSGD_QUANTITY,
     DSGD_PUBLISHED,
@@ -36,39 +35,43 @@ enum {
     DSGD_N_FIXED
 };
 
-/** A row of published.csv, and the result of the runs that it is about. */
+/** A row of published.csv with the result of its runs. */
 typedef struct dsgd_published_row {
-    bool is_point; /* a point, not a bound */
-    bool is_kept; /* the simulated value satisfies the bound */
+    bool is_point; /* true for a point, false for a bound */
+    bool is_kept; /* true if the simulated value satisfies the bound */
     double value, simulated;
-    double beyond; /* the part of a point that is not scored */
-    double units; /* |simulated - value| in units of the uncertainty; NAN for a bound */
+    double beyond; /* part of the value that is known in advance and is not scored */
+    double units; /* |simulated - value| divided by the uncertainty; NAN for a bound */
     /*
-     * (simulated - beyond) / (value - beyond) - 1. NAN for a bound, and for a point whose
-     * value - beyond is less than twice its uncertainty and thus not distinguishable from 0.
+     * Relative error: (simulated - beyond) / (value - beyond) - 1. It is NAN for a bound. It is
+     * also NAN if value - beyond is less than twice its uncertainty, because the rest is then not
+     * distinguishable from 0.
      */
     double error;
 } dsgd_published_row;
 
 typedef struct dsgd_published {
     const char *name;
-    char *folder; /* results folder */
+    char *folder; /* path of the results folder */
     dsgd_csv published, runs;
-    dsgd_frame frame; /* frame of runs */
-    size_t fixed[DSGD_N_FIXED]; /* columns of published.csv */
-    size_t *keys, *key_columns, n_keys; /* columns of published.csv and of runs.csv */
-    dsgd_published_row *rows; /* [published.n_rows] */
+    dsgd_frame frame; /* frame of the runs */
+    size_t fixed[DSGD_N_FIXED]; /* indices of the fixed columns of published.csv */
+    size_t *keys, *key_columns, n_keys; /* indices of the key columns in published.csv and in
+                                         * runs.csv */
+    dsgd_published_row *rows; /* array [published.n_rows] of rows */
 } dsgd_published;
 
 /**
- * Reads both tables of a figure whose name and folder are set. Returns DSGD_EIO, with file and
- * line, for a row that matches no run or has an invalid value.
+ * Reads published.csv and runs.csv of a figure. The name and the folder of the figure must be set
+ * before. Returns DSGD_EIO with file and line if a row matches no run or has an invalid value.
  */
 dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error);
 
-/** Returns a field of published.csv in one of the columns above. */
+/** Returns a field of published.csv. @p which is one of the columns in the enum above. */
 const char *dsgd_published_field(const dsgd_published *f, size_t row, int which);
 
-/** Returns true if @p row is about a run, after @p over ("" for none) has replaced some of its
- * keys. */
+/**
+ * Returns true if @p row is about run @p run. The key=value pairs in @p over ("" for none) replace
+ * keys of the row.
+ */
 bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, const char *over);

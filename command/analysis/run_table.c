@@ -1,6 +1,6 @@
 /**
  * @file run_table.c
- * Finds the rows of each run by its number.
+ * Finds the rows of each run in a table by the run's number.
  */
 #include "command/analysis/run_table.h"
 
@@ -16,8 +16,10 @@ dsgd_status dsgd_runs_read(dsgd_csv *runs, const char *folder, dsgd_error *error
     return dsgd_csv_read(runs, error, "%s/runs.csv", folder);
 }
 
-/** Returns, by the number of a run from 0 to *n - 1, 1 + its row of runs.csv, or 0 if there is
- * none. */
+/**
+ * Returns an array of *n indices, one for each run number from 0 on: 1 + the run's row in runs.csv,
+ * or 0 if the run has no row.
+ */
 static size_t *rows_of_runs(const dsgd_csv *runs, size_t *n)
 {
     const size_t column = dsgd_csv_column(runs, "run");

@@ -1,6 +1,6 @@
 /**
  * @file target.c
- * Finds where learning curves reach a value.
+ * Finds the positions at which learning curves reach a target value.
  */
 #include "command/analysis/target.h"
 
@@ -12,9 +12,9 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *erro
         const char *column, *allowed;
         double least, most;
         bool below;
-    } quantities[] = {
-        {"accuracy", "between 0 and 1", 0, 1, false},
-        {"loss", "a number", -INFINITY, INFINITY, true}}; /* the loss of a policy is negative */
+    } quantities[] = {{"accuracy", "between 0 and 1", 0, 1, false},
+                      /* A loss can be negative, because the loss of a policy is. */
+                      {"loss", "a number", -INFINITY, INFINITY, true}};
     *t = (dsgd_target){.text = text};
     if (text == NULL)
         return DSGD_OK;
@@ -50,14 +50,14 @@ dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves,
     return DSGD_OK;
 }
 
-/** An evaluation: its position on an axis, such as virtual time, and its value. */
+/** An evaluation of a model: its position on an axis, such as virtual time, and its value. */
 typedef struct evaluation {
     double at, value;
 } evaluation;
 
 /**
- * Returns where the target is reached between two evaluations, NAN if it is not. The members of
- * @p before are NAN if there is no earlier evaluation.
+ * Returns the position between two evaluations at which the target is reached, or NAN if it is not
+ * reached. If there is no earlier evaluation, the members of @p before are NAN.
  */
 static double place_of(const dsgd_target *target, evaluation before, evaluation now)
 {

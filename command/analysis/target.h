@@ -1,31 +1,45 @@
 /**
  * @file target.h
- * A target such as `--target accuracy=0.8`, and where a learning curve first reaches it.
+ * Reads a target such as `--target accuracy=0.8`, and finds where a learning curve first reaches
+ * it.
  */
 #pragma once
 
 #include "command/analysis/run_table.h"
 
 typedef struct dsgd_target {
-    const char *text, *column; /* such as accuracy=0.8; column of curves.csv; NULL if no target */
+    const char *text, *column; /* target such as accuracy=0.8, and its column in curves.csv; NULL if
+                                * there is no target */
     double value;
-    bool below; /* the target is reached from above, as a loss is */
+    bool below; /* true if curves reach the target from above, as losses do */
 } dsgd_target;
 
-/** Reads accuracy=NUMBER or loss=NUMBER; NULL means no target. Returns DSGD_EUSAGE for other texts.
+/**
+ * Reads a target accuracy=NUMBER or loss=NUMBER. NULL stands for no target. Returns DSGD_EUSAGE for
+ * other texts.
  */
 dsgd_status dsgd_target_parse(const char *text, dsgd_target *target, dsgd_error *error);
 
-/** Returns DSGD_EIO if a column of the target is missing, DSGD_EUSAGE if it has no numbers. */
+/**
+ * Returns DSGD_EIO if curves.csv lacks a column of the target, and DSGD_EUSAGE if the column has no
+ * numbers.
+ */
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error);
 
-/** The position where a run first reaches a target, interpolated linearly between evaluations. */
+/**
+ * The position at which a run first reaches a target. It is interpolated linearly between
+ * evaluations.
+ */
 typedef struct dsgd_passage {
-    double place; /* NAN if the run never reaches it, or is not in the table */
-    double gap; /* distance of the evaluations around it; NAN if it is the first one */
+    double place; /* position on the axis; NAN if the run never reaches the target or the table
+                   * lacks the run */
+    double gap; /* distance between the evaluations before and after the position; NAN if the first
+                 * evaluation reaches the target */
 } dsgd_passage;
 
-/** Finds it for the run in row @p row of runs.csv, along a column of a table that
- * dsgd_target_check() accepts. */
+/**
+ * Finds the position at which the run in row @p row of runs.csv first reaches the target. The axis
+ * is a column of the table @p curves, which dsgd_target_check() must accept.
+ */
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
                               const char *along, dsgd_passage *passage, dsgd_error *error);

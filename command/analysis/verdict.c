@@ -1,7 +1,8 @@
 /**
  * @file verdict.c
- * Collects the candidates of each place with their numbers, judges which of them can win, and
- * writes the sentences of the verdict.
+ * Collects the candidates of each setting, finds the candidates that can win, and writes the
+ * sentences of the verdict. A setting is a combination of workers, platform, workload and swept
+ * values.
  */
 #include "command/analysis/verdict.h"
 
@@ -10,20 +11,23 @@
 #include "command/console/table.h"
 #include "command/runs/swept.h"
 
-/* Shares of the progress of the best candidate. */
+/*
+ * Shares of the best candidate's progress: needed to count as learning, and needed to define the
+ * default target.
+ */
 static const double least_progress = 0.1, full_progress = 0.9;
 
-/** Why a candidate cannot win. Outcomes from SHORT on concern a target. */
+/** Reasons why a candidate cannot win. Outcomes from SHORT on concern a target. */
 typedef enum outcome {
-    ABLE, /* it can win */
+    ABLE, /* The candidate can win. */
     FAILED,
     TIMED_OUT,
-    DIVERGED, /* by its status, or because its loss grew without end */
-    SILENT, /* it exchanged nothing, while other candidates did */
+    DIVERGED, /* The run's status is diverged, or its loss grew without bound. */
+    SILENT, /* The candidate exchanged nothing, while other candidates did. */
     UNLEARNED,
-    SHORT, /* it did not reach the target */
-    LOST, /* it reached the target, and lost it again */
-    OPEN, /* its runs ended before the winner reached the target */
+    SHORT, /* The candidate did not reach the target. */
+    LOST, /* The candidate reached the target, but then lost a tenth of its progress. */
+    OPEN, /* The candidate's runs ended before the winner reached the target. */
     N_OUTCOMES
 } outcome;
 
@@ -34,9 +38,10 @@ static const char *const reasons[SHORT] = {[FAILED] = "failed",
                                            [UNLEARNED] = "made no progress"};
 
 enum { ACCURACY, LOSS, N_QUANTITIES };
-static const char *const quantities[N_QUANTITIES] = {"accuracy", "loss"}; /* of curves.csv */
+/* names of the columns of curves.csv */
+static const char *const quantities[N_QUANTITIES] = {"accuracy", "loss"};
 
-/** A candidate of a place: a point of the frame, and whether it can win. */
+/** A candidate in a setting: a point of the frame, and the reason why it cannot win. */
 typedef struct candidate {
     const dsgd_frame_point *point;
     const char *name;
@@ -44,29 +49,34 @@ typedef struct candidate {
     size_t n_seeds; /* number of seeds that have the outcome */
 } candidate;
 
-/** A place with its candidates. Arrays have one number per row of runs.csv, NAN if it is unknown.
- */
+/** A setting with its candidates. Arrays have one number per row of runs.csv; NAN is unknown. */
 typedef struct place {
     const dsgd_frame *frame;
     const json_t *manifest;
     const dsgd_run_table *curves;
-    double *first[N_QUANTITIES], *last[N_QUANTITIES]; /* values at a run's evaluations */
-    double *progress, *ended_s; /* at the last evaluation, and time of the run's end */
-    double *numbers[DSGD_N_MEASURES]; /* NULL for measures that no verdict needs */
-    candidate *v; /* [n] */
+    /* values at the first and last evaluation of each run */
+    double *first[N_QUANTITIES], *last[N_QUANTITIES];
+    double *progress, *ended_s; /* progress at the last evaluation of each run, and virtual time of
+                                 * its end in seconds */
+    double *numbers[DSGD_N_MEASURES]; /* numbers of each measure; NULL for measures that verdicts do
+                                       * not need */
+    candidate *v; /* array of n candidates */
     size_t n;
     bool learns, by_logarithm, any_sends;
-    int quantity; /* index of the quantity that is learned */
-    double start; /* the best first evaluation, because one seed's can be below chance */
-    double best, least, far; /* progress: of the best; needed to learn; needed to keep the target */
+    int quantity; /* index of the learned quantity: ACCURACY or LOSS */
+    double start; /* best value of all first evaluations, because a single seed can start below
+                   * chance */
+    double best, least, far; /* progress of the best candidate; smallest progress that counts as
+                              * learning; smallest progress at the end after reaching the target */
     dsgd_target target;
-    const char *goal; /* the target as text; NULL if throughput decides, or no candidate learned */
-    size_t measure; /* the measure that decides */
+    const char *goal; /* the target as a text; NULL if throughput decides, or if no candidate
+                       * learned */
+    size_t measure; /* index of the measure that decides */
 } place;
 
 /* --- collect ---------------------------------------------------------------------------------- */
 
-/** Returns what all places have in common: tables, and columns of all runs. */
+/** Reads the data that all settings share: tables, and numbers of all runs. */
 static place read_runs(const dsgd_frame *frame, const dsgd_run_table *curves,
                        const json_t *manifest)
 {
@@ -88,7 +98,10 @@ static place read_runs(const dsgd_frame *frame, const dsgd_run_table *curves,
     return at;
 }
 
-/** Returns the algorithm, or the value of --by, with the swept options that only it has. */
+/**
+ * Returns the name of a candidate: its algorithm, or its value of --by, with the swept options that
+ * only this algorithm has.
+ */
 static const char *name_of(const dsgd_frame *f, const dsgd_frame_point *p)
 {
     const char *const own = dsgd_frame_settings(f, p, 1 << DSGD_SERIES, f->by, " with ");
@@ -97,7 +110,9 @@ static const char *name_of(const dsgd_frame *f, const dsgd_frame_point *p)
                         *own == '\0' ? "" : " with ", own);
 }
 
-/** Returns the places of a frame with their candidates; a place whose n is 0 has only variations.
+/**
+ * Returns an array of the frame's settings with their candidates. A setting whose n is 0 has only
+ * variations.
  */
 static place *collect(const dsgd_frame *frame, const dsgd_run_table *curves, const json_t *manifest)
 {
@@ -115,19 +130,19 @@ static place *collect(const dsgd_frame *frame, const dsgd_run_table *curves, con
     return places;
 }
 
-/** Returns the mean of a column over a candidate's seeds, NAN if it is unknown. */
+/** Returns the mean over a candidate's seeds of the numbers @p x, or NAN if it is unknown. */
 static double mean(const candidate *c, const double *x)
 {
     return x == NULL ? NAN : dsgd_frame_mean(c->point, x).mean;
 }
 
-/** Returns the mean of a measure. */
+/** Returns the mean over a candidate's seeds of measure @p m, or NAN if it is unknown. */
 static double number(const place *at, const candidate *c, size_t m)
 {
     return mean(c, at->numbers[m]);
 }
 
-/** Returns the candidate's first run in the manifest. */
+/** Returns the configuration of the candidate's first run, from the manifest. */
 static const json_t *run_of(const place *at, const candidate *c)
 {
     return dsgd_run_of(at->manifest, at->frame->csv, c->point->rows[0]);
@@ -135,7 +150,7 @@ static const json_t *run_of(const place *at, const candidate *c)
 
 /* --- judge ------------------------------------------------------------------------------------ */
 
-/** Returns the progress from the start to a value of the quantity that is learned. */
+/** Returns the progress of the learned quantity from the start to @p value. */
 static double progress_to(const place *at, double value)
 {
     return at->quantity == ACCURACY ? value - at->start
@@ -143,8 +158,10 @@ static double progress_to(const place *at, double value)
                                     : at->start - value;
 }
 
-/** Measures progress in accuracy if there is one, else in the loss, by logarithm if all are above
- * 0. */
+/**
+ * Measures the progress of each run: in accuracy if it is known, else in the loss. If all losses
+ * are above 0, the logarithm of the loss is used.
+ */
 static void measure_progress(place *at)
 {
     double start[N_QUANTITIES] = {NAN, NAN};
@@ -172,7 +189,7 @@ bool dsgd_loss_grew(double first, double last)
     return last > most * fmax(first, 1);
 }
 
-/** Returns true if a run of a candidate has an outcome. */
+/** Returns true if the run in row @p row has outcome @p which. */
 static bool has_outcome(const place *at, const candidate *c, size_t row, outcome which)
 {
     static const char *const statuses[] = {
@@ -194,7 +211,10 @@ static bool has_outcome(const place *at, const candidate *c, size_t row, outcome
     }
 }
 
-/** Gives each candidate without an outcome the first of these that some of its seeds have. */
+/**
+ * Sets the outcome of each candidate that is still ABLE: the first outcome from @p first to @p last
+ * that at least one of its seeds has.
+ */
 static void find_outcomes(place *at, outcome first, outcome last)
 {
     for (candidate *c = at->v; c < at->v + at->n; c++)
@@ -207,7 +227,9 @@ static void find_outcomes(place *at, outcome first, outcome last)
         }
 }
 
-/** Finds the outcomes that need no target, and stores the reasons of the runs in @p out. */
+/**
+ * Finds the outcomes that need no target. Stores the reason of each run that cannot win in @p out.
+ */
 static void judge_without_target(place *at, const char **out)
 {
     for (const candidate *c = at->v; c < at->v + at->n; c++)
@@ -223,15 +245,19 @@ static void judge_without_target(place *at, const char **out)
             out[c->point->rows[k]] = reasons[c->outcome];
 }
 
-/** Rounds to two digits, toward the value that is easier to reach. */
+/** Rounds a number to two digits, toward the value that is easier to reach. */
 static double rounded(double x, bool below)
 {
     const double unit = x == 0 ? 1 : pow(10, floor(log10(fabs(x))) - 1);
-    const double near = 1e-9; /* a round number keeps its value */
+    /* Numbers that are round except for this difference keep their value. */
+    const double near = 1e-9;
     return unit * (below ? ceil(x / unit - near) : floor(x / unit + near));
 }
 
-/** Returns the target that all seeds of the candidates with full progress reach, or NULL. */
+/**
+ * Returns the hardest target that all seeds of the candidates with full progress reach, or NULL if
+ * no such candidate exists.
+ */
 static const char *default_target(const place *at)
 {
     double hardest = NAN;
@@ -247,7 +273,10 @@ static const char *default_target(const place *at)
                                          rounded(hardest, at->quantity == LOSS));
 }
 
-/** Measures what the runs of the place take to the target, and finds the outcomes about it. */
+/**
+ * Measures the time, bytes, energy and cost of each run up to the target, and finds the outcomes
+ * that concern the target.
+ */
 static dsgd_status judge_by_target(place *at, const char *text, dsgd_error *error)
 {
     const char *const chosen = text == NULL ? default_target(at) : text;
@@ -269,7 +298,7 @@ static dsgd_status judge_by_target(place *at, const char *text, dsgd_error *erro
     return DSGD_OK;
 }
 
-/** Returns the candidate that can win and is best by a measure, or NULL if none exists. */
+/** Returns the best candidate by measure @p m among those that can win, or NULL if none can. */
 static const candidate *best_by(const place *at, size_t m)
 {
     const candidate *best = NULL;
@@ -282,7 +311,10 @@ static const candidate *best_by(const place *at, size_t m)
     return best;
 }
 
-/** Returns the ratio by which a candidate is faster than another, or takes less. */
+/**
+ * Returns the ratio by which candidate @p c is better than @p other: faster, or with a smaller
+ * measure.
+ */
 static dsgd_ratio lead_of(const place *at, const candidate *c, const candidate *other, size_t m)
 {
     const bool more = m == DSGD_THROUGHPUT;
@@ -290,18 +322,20 @@ static dsgd_ratio lead_of(const place *at, const candidate *c, const candidate *
                             more ? other->point : c->point, at->numbers[m]);
 }
 
-/** Returns true if the lead is so small, and its interval so narrow, that no reader would choose by
- * it. */
+/** Returns true if the lead is a tie: it is small, and its interval is narrow. */
 static bool is_tie(const dsgd_ratio *lead)
 {
-    static const double wide = 1.1; /* an interval beyond this makes a ratio near 1 no tie */
+    static const double wide = 1.1; /* largest interval of a tie, as a ratio */
     const bool is_wide = lead->n > 1 && (lead->high > wide || lead->low < 1 / wide);
     return fabs(log(lead->ratio)) <= log1p(DSGD_TIE) && !is_wide;
 }
 
 /* --- say -------------------------------------------------------------------------------------- */
 
-/** Appends a sentence to the text, and a clause (unless NULL) to the line below a figure. */
+/**
+ * Appends a sentence to the verdict. Unless @p clause is NULL, appends it to the line below a
+ * figure.
+ */
 static void say(dsgd_verdict *verdict, const char *sentence, const char *clause)
 {
     dsgd_append(&verdict->text, "%s%s", *verdict->text == '\0' ? "" : " ", sentence);
@@ -309,11 +343,15 @@ static void say(dsgd_verdict *verdict, const char *sentence, const char *clause)
         dsgd_append(&verdict->brief, "%s%s", *verdict->brief == '\0' ? "" : "; ", clause);
 }
 
-/** Names the winner, with the ratios to the next candidate and to the baseline. */
+/** Names the winner, with its ratios to the next candidate and to the baseline. */
 static void say_winner(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
-    dsgd_names tied = {.n = 0}, open = {.n = 0}; /* open: the difference is not certain */
-    const candidate *others[2] = {NULL, NULL}; /* certainly slower: the next, the baseline */
+    /*
+     * candidates that tie with the best one, and candidates whose difference to it is not certain
+     */
+    dsgd_names tied = {.n = 0}, open = {.n = 0};
+    /* candidates that are certainly slower: the next one, and the baseline */
+    const candidate *others[2] = {NULL, NULL};
     double least = INFINITY;
     bool is_open = false;
     dsgd_names_add(&tied, best->name);
@@ -364,7 +402,10 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const candidate *
             NULL);
 }
 
-/** Names the candidates that take the fewest bytes, the least energy and the least money. */
+/**
+ * Names the candidates that need the fewest bytes, the least energy and the lowest cost up to the
+ * target.
+ */
 static void say_expenses(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
     static const char *const texts[DSGD_N_EXPENSES] = {"sends the fewest bytes",
@@ -383,7 +424,10 @@ static void say_expenses(const place *at, dsgd_verdict *verdict, const candidate
     }
 }
 
-/** Returns details of an outcome (seeds, means over seeds, or the cause), or "". */
+/**
+ * Returns details of a candidate's outcome, or "": the number of seeds, means over seeds, or the
+ * cause.
+ */
 static const char *detail_of(const place *at, const candidate *c)
 {
     const char *const learned = quantities[at->quantity];
@@ -403,10 +447,10 @@ static const char *detail_of(const place *at, const candidate *c)
                : "";
 }
 
-/** Names the candidates that cannot win, by reason. */
+/** Names the candidates that cannot win, grouped by reason. */
 static void say_outcomes(const place *at, dsgd_verdict *verdict)
 {
-    enum { MOST_NAMES = 4 }; /* below a figure */
+    enum { MOST_NAMES = 4 }; /* largest number of names in the line below a figure */
     for (outcome which = FAILED; which < N_OUTCOMES; which++) {
         dsgd_names names = {.n = 0};
         for (const candidate *c = at->v; c < at->v + at->n; c++)
@@ -427,12 +471,15 @@ static void say_outcomes(const place *at, dsgd_verdict *verdict)
     }
 }
 
-/** Warns if evaluations are further apart than a third of the time to the target, or than a lead.
+/**
+ * Adds a warning if the distance between evaluations is more than a third of the time to the
+ * target, or more than a lead.
  */
 static void say_gap(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
     const double best_s = number(at, best, DSGD_TO_TARGET);
-    double gap_s = 0, lead_s = INFINITY; /* the longest gap; the smallest lead that is not a tie */
+    /* longest time between two evaluations, and smallest lead that is not a tie, in seconds */
+    double gap_s = 0, lead_s = INFINITY;
     dsgd_passage passage;
     for (const candidate *c = at->v; c < at->v + at->n; c++) {
         const double by_s = number(at, c, DSGD_TO_TARGET) - best_s;
@@ -452,8 +499,10 @@ static void say_gap(const place *at, dsgd_verdict *verdict, const candidate *bes
             dsgd_xprintf("evaluations %s s apart", gap));
 }
 
-/** Warns of few seeds, a common learning rate and rare evaluations. @p best is NULL if no candidate
- * wins. */
+/**
+ * Adds warnings about few seeds, a common learning rate and rare evaluations. @p best is NULL if no
+ * candidate wins.
+ */
 static void say_caveats(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
     enum { FEW_SEEDS = 3 };

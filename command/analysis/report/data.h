@@ -1,6 +1,6 @@
 /**
  * @file data.h
- * The data of a report, the sections of its page, and functions that write HTML.
+ * Defines the data of a report, the sections of its page, and functions that write HTML.
  */
 #pragma once
 
@@ -15,49 +15,57 @@ typedef struct dsgd_report {
     dsgd_csv runs;
     const json_t *manifest;
     dsgd_frame frame;
-    double *throughput; /* [n_rows]; NAN if it does not count */
+    double *throughput; /* array [n_rows] of the throughput of each run in samples/s; NAN if it does
+                         * not count */
 } dsgd_report;
 
-/** Reads a results folder. Returns DSGD_EIO if it has no run or no manifest, or an error of
- * dsgd_frame_open(). */
+/**
+ * Reads a results folder. Returns DSGD_EIO if the folder has no run or no manifest, or an error of
+ * dsgd_frame_open().
+ */
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
 
-/** Write the sections that describe the experiment, and how to reproduce it. */
+/**
+ * Writes the section that describes the experiment, or (second function) the section that explains
+ * how to reproduce it.
+ */
 void dsgd_report_set_up(const dsgd_report *report, FILE *html);
 void dsgd_report_again(const dsgd_report *report, FILE *html);
 
 /**
- * Draws the figures with this target (may be NULL), unless they exist and are newer than the
+ * Draws the figures with this target (may be NULL), unless existing figures are newer than the
  * results. Returns an error message, or "".
  */
 const char *dsgd_report_draw(const dsgd_report *report, const char *target);
 
 /**
- * Writes figures into the page as SVG with a title and a description: only the main figure, if
- * @p answer, or else all others. Returns their number.
+ * Writes figures into the page as SVG with a title and a description: only the main figure if @p
+ * answer is true, else all other figures. Returns their number.
  */
 size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html);
 
 /* --- HTML ------------------------------------------------------------------------------------- */
 
 /**
- * The page up to the first section (page.html), with %s for its title. The page loads nothing and
- * runs no script, whatever the results folder contains.
+ * HTML of the page up to the first section (page.html), with %s for the title. The page loads no
+ * other file and runs no script, whatever the results folder contains.
  */
 extern const char dsgd_report_page[];
 
-/** Writes @p markup with each %s replaced by the next text, escaped. No other conversions are
- * allowed. */
+/**
+ * Writes @p markup with each %s replaced by the next text, escaped. Other conversions are not
+ * allowed.
+ */
 void dsgd_html(FILE *html, const char *markup, ...) __attribute__((format(printf, 2, 3)));
 
 enum { DSGD_MOST_ROWS = 500 };
 
 /**
- * Writes the headings and the first DSGD_MOST_ROWS rows of a table. Columns before @p n_texts are
- * texts, the others are numbers. @p label and @p caption are HTML.
+ * Writes the headings and the first DSGD_MOST_ROWS rows of a table. The first @p n_texts columns
+ * are texts, the others are numbers. @p label and @p caption are HTML.
  */
 void dsgd_html_table(FILE *html, const char *label, const char *caption, const dsgd_columns *table,
                      size_t n_texts);
 
-/** Starts a section with a heading; `</section>` ends it. */
+/** Starts a section with a heading. The caller ends the section with `</section>`. */
 void dsgd_html_section(FILE *html, const char *id, const char *title);

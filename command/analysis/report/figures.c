@@ -10,12 +10,17 @@
 #include "command/analysis/plot.h"
 #include "command/analysis/report/data.h"
 
-/** Texts before names in SVG. Each name gets a prefix, because a page has several figures. */
+/**
+ * Texts that precede names in SVG. Each name gets a prefix, because a page has several figures
+ * whose names could be equal.
+ */
 static const char *const references[] = {" id='",    " id=\"", "href='#",
                                          "href=\"#", "url(#",  "url('#"};
 
-/** Writes the content of the svg element, with the prefix of figure @p k and without gnuplot's
- * titles. */
+/**
+ * Writes the content of an svg element. Adds the prefix of figure @p k to names, and removes
+ * gnuplot's titles.
+ */
 static void write_inside(FILE *html, const char *text, const char *end, size_t k)
 {
     static const char plot[] = "<g id=\"gnuplot_plot_", title_end[] = "</title>";
@@ -38,7 +43,7 @@ static void write_inside(FILE *html, const char *text, const char *end, size_t k
     }
 }
 
-/** Returns the viewBox, such as "0 0 760 480", or "". */
+/** Returns the viewBox of an SVG, such as "0 0 760 480", or "" if it has none. */
 static const char *box_of(const char *svg)
 {
     static const char mark[] = "viewBox=\"";
@@ -54,11 +59,13 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     const char *const start = strstr(svg, "<svg");
     const char *const end = start == NULL ? NULL : strstr(start, "</svg>");
     const char *const box = end == NULL ? "" : box_of(start);
+    /* Reject a file with scripts or foreign objects, because it is not from gnuplot. */
     if (*box == '\0' || strcasestr(svg, "<script") != NULL ||
-        strcasestr(svg, "<foreignObject") != NULL) /* gnuplot writes neither of them */
+        strcasestr(svg, "<foreignObject") != NULL)
         return false;
     const char *inside = strchr(start, '>') + 1;
-    const char *const described = strstr(inside, "</desc>"); /* gnuplot's name and version */
+    /* The element <desc> contains gnuplot's name and version. */
+    const char *const described = strstr(inside, "</desc>");
     if (described != NULL && described < end)
         inside = described + strlen("</desc>");
     char *caption = NULL;
@@ -81,7 +88,9 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     return true;
 }
 
-/** Returns true if all figures are at least as new as runs.csv and have the target ("" for none).
+/**
+ * Returns true if all figures are at least as new as runs.csv, and were drawn with target @p target
+ * ("" for no target).
  */
 static bool are_fresh(const char *folder, const char *target)
 {
@@ -102,7 +111,7 @@ static bool are_fresh(const char *folder, const char *target)
     return fresh;
 }
 
-/** Returns true if a figure is the main one: the first of these that exists. */
+/** Returns true if a figure is the main figure: the first of `answers` that exists. */
 static bool is_answer(const char *name, char *const *names)
 {
     static const char *const answers[] = {"phase", "headline", "throughput"};
@@ -127,7 +136,8 @@ const char *dsgd_report_draw(const dsgd_report *report, const char *target)
 
 size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
 {
-    enum { MOST_BYTES = 3 << 18, MOST_BYTES_OF_ALL = 2 << 20 }; /* larger pages open slowly */
+    /* largest sizes of a figure and of all figures in bytes; larger pages open slowly */
+    enum { MOST_BYTES = 3 << 18, MOST_BYTES_OF_ALL = 2 << 20 };
     const char *const figures = dsgd_xprintf("%s/figures", report->folder);
     char **const names = dsgd_folder_names(figures, ".svg");
     size_t n = 0, n_bytes = 0;

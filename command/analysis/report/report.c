@@ -1,6 +1,6 @@
 /**
  * @file report.c
- * `dsgd report`: writes the results of a folder as one self-contained HTML page.
+ * Implements `dsgd report`: writes the results of a folder as one self-contained HTML page.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -14,11 +14,11 @@
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** A quantity of the tables. */
+/** A quantity in the tables of a report. */
 typedef struct quantity {
-    const char *head, *column; /* column of runs.csv; NULL for the speed-up */
-    double factor; /* unit of the column / unit of the heading */
-    const double *x; /* the column, by row */
+    const char *head, *column; /* heading, and column of runs.csv; NULL for the speed-up */
+    double factor; /* factor from the unit of the column to the unit of the heading */
+    const double *x; /* number of each row of runs.csv */
 } quantity;
 
 static const char unknown[] = "unknown";
@@ -32,12 +32,12 @@ static const char *cell_of(const dsgd_report *r, const quantity *q, const dsgd_f
     return *text == '\0' ? unknown : text;
 }
 
-/** Writes a table of quantities, without those that no point has. */
+/** Writes a table of quantities. Leaves out quantities that are unknown for all points. */
 static void write_quantities(FILE *html, const dsgd_report *r, const char *caption, quantity *all,
                              size_t n_all)
 {
     const char *same = NULL;
-    size_t n_texts = 0; /* columns before the numbers */
+    size_t n_texts = 0; /* number of text columns before the numbers */
     dsgd_columns t = {.n_rows = 0};
     for (quantity *q = all; q < all + n_all; q++)
         q->x = q->column == NULL ? NULL : dsgd_frame_numbers(&r->frame, q->column);
@@ -51,7 +51,8 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
     }
     for (quantity *q = all; q < all + n_all; q++)
         if (q->column == NULL)
-            dsgd_columns_fold(&t, q->head, unknown, &same); /* only the baseline is there */
+            /* Remove the column of speed-ups if only the baseline has a value. */
+            dsgd_columns_fold(&t, q->head, unknown, &same);
         else
             dsgd_columns_hide(&t, q->head, unknown);
     dsgd_html_table(html, caption, caption, &t, n_texts);
@@ -61,7 +62,7 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
 
 /* --- until a target --------------------------------------------------------------------------- */
 
-/** Returns the accuracy that runs continue until, as a target, or NULL if they have no such end. */
+/** Returns the accuracy at which runs end, as a target, or NULL if runs do not end by accuracy. */
 static const char *target_of_runs(const dsgd_report *report)
 {
     const double accuracy = json_number_value(
@@ -70,8 +71,8 @@ static const char *target_of_runs(const dsgd_report *report)
 }
 
 /**
- * Writes the table of a target, whose errors are those of `dsgd compare`. If none is @p given, the
- * target is the accuracy that runs continue until, if there is one and the runs have curves.
+ * Writes the table of a target; its errors are those of `dsgd compare`. If @p given is NULL, the
+ * target is the accuracy at which runs end, if runs end by accuracy and have curves.
  */
 static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *given,
                                 dsgd_error *error)
@@ -99,7 +100,7 @@ static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *gi
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/** Writes warnings of missing runs, of runs without results, and of different collectives. */
+/** Writes warnings about missing runs, runs without results, and different collectives. */
 static void write_warnings(FILE *html, const dsgd_report *r)
 {
     dsgd_names s = {.n = 0};
@@ -120,7 +121,7 @@ static void write_warnings(FILE *html, const dsgd_report *r)
     fputs(s.n == 0 ? "" : "</ul>\n", html);
 }
 
-/** Writes the verdict of each place, after a summary if there are several. */
+/** Writes the verdict of each setting. If there are several settings, writes a summary first. */
 static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *target,
                                  dsgd_error *error)
 {

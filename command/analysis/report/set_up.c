@@ -1,14 +1,14 @@
 /**
  * @file set_up.c
- * The last two sections of a report: the experiment with its cluster, workload and algorithms, and
- * how to reproduce it.
+ * Writes the last two sections of a report: the experiment with its cluster, workload and
+ * algorithms, and how to reproduce it.
  */
 #include "base/csv.h"
 #include "base/option.h"
 #include "command/analysis/report/data.h"
 #include "command/runs/swept.h"
 
-/** Returns the values of a column in the order of their first rows, as "a, b and c". */
+/** Returns the distinct values of a column in the order of their first rows, as "a, b and c". */
 static const char *values_of(const dsgd_report *r, const char *column)
 {
     const size_t k = dsgd_csv_column(&r->runs, column);
@@ -35,7 +35,10 @@ static void write_question(FILE *html, const dsgd_report *r)
     fputs("?</p>\n", html);
 }
 
-/** Writes a value of the manifest, as JSON if it is more than a word, unless it is missing. */
+/**
+ * Writes a value of the manifest: a word as a text, other values as JSON. Writes nothing if the
+ * value is missing.
+ */
 static void write_fact(FILE *html, const char *name, const json_t *value)
 {
     const bool is_list = json_is_array(value) || json_is_object(value);
