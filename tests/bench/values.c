@@ -103,7 +103,7 @@ static void check(bench *b, const double *x, size_t n)
 }
 
 /**
- * Checks counts for a device that computes no numbers. The drawn samples must be those of the
+ * Checks counts for a device that computes no numbers. The drawn samples must be the samples of the
  * stream, and each value must be computed once.
  */
 static void check_counts(bench *b, const dsgd_stream *stream)

@@ -17,7 +17,7 @@ typedef struct faulty_params {
 static dsgd_vector *model_of_first; /* the model of worker 0; one process has all workers */
 static dsgd_vector *kept;
 
-/* --- mistakes of a step ----------------------------------------------------------------------- */
+/* --- errors in a step ------------------------------------------------------------------------- */
 
 #define NONE (void)x
 #define UNENDED (void)dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD)

@@ -6,7 +6,7 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/* --- the default ------------------------------------------------------------------------------ */
+/* --- default exchange ------------------------------------------------------------------------- */
 
 /**
  * Runs e.yaml and stores the throughput of WAGMA in rates[0] and of local SGD in rates[1]. If @p
@@ -49,7 +49,7 @@ TEST(default_exchange_does_not_decide_ranking)
     ck_assert_double_le(fabs(by_default[0] / other[0] - 1), 0.02);
 }
 
-/* --- what the results say --------------------------------------------------------------------- */
+/* --- notes about exchanges -------------------------------------------------------------------- */
 
 static const char mixed[] = "platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\n"
                             "algorithms: [allreduce, wagma, ad_psgd]\nuntil: {steps: 3}\n";

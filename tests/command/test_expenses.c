@@ -10,7 +10,8 @@
 
 /*
  * An experiment in which each step computes for 3 s and then exchanges 10 GB. With P workers, a
- * ring sends 2 (P - 1) / P of the bytes over 10 GB/s, in 2 (P - 1) messages with a latency of 1 us.
+ * ring sends 2 (P - 1) / P of the bytes over 10 GB/s. It needs 2 (P - 1) messages with a latency of
+ * 1 us.
  */
 static const char experiment[] =
     "platform: {name: idle-switch, busy_power: 0.3kW, idle_power: 50W, price: %s}\n"
@@ -209,7 +210,7 @@ TEST_ROWS(meaningless_prices_are_rejected_with_reason, refused)
     ck_assert_int_ne(stat(dsgd_xprintf("%s/r", folder), &facts), 0);
 }
 
-/* --- to a target ------------------------------------------------------------------------------ */
+/* --- bytes, energy and cost up to a target ---------------------------------------------------- */
 
 /** A row of runs.csv: a run of 100 s and 50 steps that sends 10 MB, uses 2 kJ and costs 4 USD. */
 #define RUN(run, algorithm, seed)                                                                  \

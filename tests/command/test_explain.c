@@ -1,7 +1,7 @@
 /**
  * @file test_explain.c
- * Tests `dsgd explain` for experiments: gains that are computed by hand, names of links and
- * workers, and results that must equal another run in every bit.
+ * Tests `dsgd explain` for experiments: gains that are computed by hand, and names of links and
+ * workers. Some results must equal the results of another run in every bit.
  */
 #include <limits.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/* --- what is printed -------------------------------------------------------------------------- */
+/* --- numbers and texts of the output ---------------------------------------------------------- */
 
 /**
  * Returns the last number of the line that starts with @p head, or NAN if there is no such line.
@@ -141,8 +141,9 @@ TEST(speedup_without_delay_is_base_and_delay_over_base)
     expect(output, "the slowest worker as the median", 1.75);
     expect(output, "an ideal network", 1);
     /*
-     * Columns of this row: rank, host, step time, ratio to the median, percentage of steps in which
-     * the worker was last, and time for which each other worker waits.
+     * This row contains the rank, the host, the step time and its ratio to the median. Two columns
+     * follow: the percentage of steps in which the worker was last, and the wait of each other
+     * worker.
      */
     expect_text(output, "             5     5         0.175        1.750     100.0");
     expect(output, "             5     5", 0.075);
@@ -330,7 +331,7 @@ TEST(slow_link_of_xml_file_is_busiest)
     expect_text(output, "\ncopper");
 }
 
-/* --- what is not changed ---------------------------------------------------------------------- */
+/* --- equal results ---------------------------------------------------------------------------- */
 
 static void listen(void *listener, const dsgd_span *span)
 {
@@ -357,11 +358,11 @@ static void expect_same(const support_outcome *a, const support_outcome *b, cons
                   "%s: another model", name);
 }
 
-/* --- instead ---------------------------------------------------------------------------------- */
+/* --- option --instead ------------------------------------------------------------------------- */
 
 /**
- * Checks a row of `--instead`: the step time, the number of workers relative to the experiment, and
- * the speed-up over a step of 250 ms, which is equal for all seeds.
+ * Checks a row of `--instead`. It contains the step time, the number of workers relative to the
+ * experiment, and the speed-up over a step of 250 ms, which is equal for all seeds.
  */
 static void expect_row(const char *output, const char *head, double step_s, double workers)
 {
@@ -454,7 +455,7 @@ TEST(explain_leaves_results_folder_unchanged)
     expect_text(output, "r: run 1 of e.yaml differs from the run in the folder");
 }
 
-/* --- every algorithm -------------------------------------------------------------------------- */
+/* --- all algorithms --------------------------------------------------------------------------- */
 
 TEST_RANGE(explain_prints_section_for_every_algorithm, SUPPORT_SLOW, 2)
 {
@@ -482,7 +483,7 @@ TEST_RANGE(explain_prints_section_for_every_algorithm, SUPPORT_SLOW, 2)
     ck_assert_ptr_null(strstr(read_file("said"), "nan"));
 }
 
-/* --- output and input ------------------------------------------------------------------------- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 TEST(map_reports_workers_per_cell)
 {

@@ -61,9 +61,12 @@ static char *play_undisturbed(const char *more)
 
 SUITE(faults, "faults", .seconds = 600, .set_up = make_folder, .tear_down = remove_folder);
 
-/* --- kills ------------------------------------------------------------------------------------ */
+/* --- kills at random times -------------------------------------------------------------------- */
 
-/** What ends: the program (PARENT) by a signal, one of its runs (CHILD), or the terminal. */
+/**
+ * The process that a signal ends, which is the program (PARENT) or one of its runs (CHILD), or the
+ * closed terminal.
+ */
 typedef enum victim {
     PARENT_KILLED,
     PARENT_TERMINATED,

@@ -58,8 +58,9 @@ TEST(refined_border_equals_border_of_full_grid)
 }
 
 /**
- * An awk program that compares two grids. It prints the cells whose winners differ and are certain
- * in both grids, if no neighbouring cell of the full grid has the winner of the partial grid.
+ * An awk program that compares the full grid with the partial grid. It looks for cells whose
+ * winners differ and are certain in both grids. It prints a cell if no neighbouring cell of the
+ * full grid has the winner of the partial grid.
  */
 static const char strangers[] =
     "FNR == 1 {f++; next} NF {k = f == 1 ? a++ : b++; w[f, k] = $5; u[f, k] = $4} "

@@ -136,7 +136,7 @@ static bool has_file(const char *name)
     return access(dsgd_xprintf("%s/%s", folder, name), F_OK) == 0;
 }
 
-/* --- texts that can be read ------------------------------------------------------------------- */
+/* --- legible texts ---------------------------------------------------------------------------- */
 
 /**
  * Computes the corners of the rectangle that a text covers. A letter is taken to be 0.48 of the
@@ -344,7 +344,7 @@ TEST_ROWS(figures_have_separate_texts_and_different_ticks, shapes)
     ck_assert_int_ge((int)n, 20);
 }
 
-/* --- what is drawn ---------------------------------------------------------------------------- */
+/* --- drawn values ----------------------------------------------------------------------------- */
 
 /**
  * Returns the value of an axis at a pixel, computed from two ticks. The figure must have a single
@@ -960,7 +960,7 @@ TEST(a_bad_option_is_rejected_with_a_sentence)
         expect_refusal(refused[i].options, refused[i].sentence);
 }
 
-/* --- measured points, baselines, looks -------------------------------------------------------- */
+/* --- measured points, baselines, styles ------------------------------------------------------- */
 
 TEST(measured_points_are_drawn_at_their_values)
 {

@@ -54,7 +54,7 @@ static json_t *yaml_json(const char *path)
     return json;
 }
 
-/* --- a checker, of what these schemas use ----------------------------------------------------- */
+/* --- a validator for these schemas ------------------------------------------------------------ */
 
 static bool passes(const json_t *root, const json_t *schema, const json_t *value);
 

@@ -122,8 +122,8 @@ static const struct {
     {{{100, 100}, {110, 130}}, {{100, 100}, {80, 80.5}}, "a swap\nno pair swaps places\n"},
     {{{100, 100}, {119, 121}}, {{100, 100}, {70, 90}}, "a swap\nno pair swaps places\n"},
     /*
-     * The throughputs of seeds differ more than those of algorithms. Since both algorithms differ
-     * between seeds by the same ratio, the reversal is clear.
+     * The throughputs differ more between seeds than between algorithms. Since both algorithms
+     * differ between seeds by the same ratio, the reversal is clear.
      */
     {{{100, 200}, {119, 242}}, {{100, 200}, {80, 161}}, "1 of 1 rankings change\n"},
     /* The difference of 1.9 % is below the limit of 2 %. */

@@ -27,8 +27,8 @@ TEST(sweep_multiplies_runs_and_adds_column)
 }
 
 /**
- * A sweep, the number of runs of an experiment that has two runs without it, and the last field in
- * the lines of the first and the last run.
+ * A sweep, and the number of runs of an experiment with this sweep, which has two runs without it.
+ * Then the last fields in the lines of its first and its last run.
  */
 static const struct {
     const char *sweep;

@@ -1,7 +1,7 @@
 /**
  * @file test_timeline.c
- * Tests `dsgd timeline`. Its times add up to the results of the run, its file follows the trace
- * event format, and a window shows exactly a part of the whole trace.
+ * Tests `dsgd timeline`. Its times must add up to the results of the run, and its file must follow
+ * the trace event format. A window must show exactly a part of the whole trace.
  */
 #include <jansson.h>
 
@@ -158,7 +158,7 @@ static double of_window(const char *key)
     return number_in(json_object_get(t.json, "otherData"), key);
 }
 
-/* --- against the results ---------------------------------------------------------------------- */
+/* --- comparison with the results -------------------------------------------------------------- */
 
 /**
  * Writes an experiment of every algorithm. In each step two random workers are late, and worker 3
@@ -258,8 +258,8 @@ static double within(size_t worker, const char *name, double since_s, double end
 }
 
 /**
- * Returns the time in s at which the first worker starts a step, or the last worker if @p last is
- * true, according to the trace in `t`.
+ * Returns the time in s at which the first worker starts a step. If @p last is true, returns the
+ * time of the last worker. The trace is in `t`.
  */
 static double begin_of(const char *step, bool last)
 {
@@ -508,7 +508,7 @@ TEST(trace_is_compressed_if_its_name_ends_in_gz)
     close_trace();
 }
 
-/* --- bad input -------------------------------------------------------------------------------- */
+/* --- invalid input ---------------------------------------------------------------------------- */
 
 static const struct {
     const char *arguments, *sentence;

@@ -109,7 +109,7 @@ static dsgd_data *data_of(size_t i)
     return data;
 }
 
-/* --- cases ------------------------------------------------------------------------------------ */
+/* --- models and problems ---------------------------------------------------------------------- */
 
 typedef struct model_spec {
     const char *model;
@@ -518,8 +518,8 @@ static const uint32_t batches[CALLS][PER_CALL] = {
     {1, 2, 3, 8, 5}, {16, 4, 7, 15, 9}, {17, 64, 31, 32, 33}};
 
 /**
- * Computes the gradients of one call: with one launch if @p one_launch is true and the memory of a
- * block is large enough, otherwise with one launch per product.
+ * Computes the gradients of one call. If @p one_launch is true and the memory of a block is large
+ * enough, the device needs one launch. Otherwise, it needs one launch per product.
  */
 static double *chained(const rig *s, int call, bool one_launch)
 {

@@ -56,7 +56,7 @@ static rig *large_rig(void)
     return rig_new(&spec, dsgd_device_cpu(false), 1);
 }
 
-/* --- a store ---------------------------------------------------------------------------------- */
+/* --- workers on a GPU ------------------------------------------------------------------------- */
 
 /** Returns workers whose numerics run on the GPU @p place. */
 static crew opened(const dsgd_device_place *place)
@@ -183,7 +183,7 @@ TEST(the_workspace_shrinks_where_memory_is_short)
     ck_assert_mem_eq(out[1], out[0], OPS * n * sizeof(double));
 }
 
-/* --- GPUs ------------------------------------------------------------------------------------- */
+/* --- several GPUs ----------------------------------------------------------------------------- */
 
 TEST(a_run_computes_on_its_gpu_from_every_thread)
 {
@@ -311,7 +311,7 @@ TEST(run_without_its_gpu_fails_instead_of_using_the_cpu)
 
 /**
  * Tests concurrent runs: on one GPU with memory for two runs, and on three GPUs. They wait for
- * memory, and have the same results as alone.
+ * memory, and have the same results as runs without other runs.
  */
 TEST(runs_share_a_gpu_and_wait_for_their_share)
 {

@@ -327,7 +327,7 @@ TEST_RANGE(given_file_fails_the_task_and_solution_passes, 0, n_lessons())
     ck_assert_has(output, "passed: ");
 }
 
-/* --- the harness itself, and what `dsgd task` refuses ----------------------------------------- */
+/* --- formulas, and rejected tasks ------------------------------------------------------------- */
 
 static const struct {
     const char *formula;

@@ -93,7 +93,7 @@ static void expect_sentence(dsgd_status status, const dsgd_error *error)
                 status);
 }
 
-/** Writes parameters as JSON, like those of a manifest, and aborts if this fails. */
+/** Writes parameters as JSON, as in a manifest, and aborts if this fails. */
 static void expect_json(const dsgd_option *options, const void *params)
 {
     json_t *const object = dsgd_json_options(options, params);
@@ -615,7 +615,7 @@ void fuzz_text(const uint8_t *bytes, size_t n)
     dsgd_data_free(data);
 }
 
-/* --- lists in files of their own -------------------------------------------------------------- */
+/* --- lists in separate files ------------------------------------------------------------------ */
 
 /**
  * Returns the value of the key k, whose value is the path of a file with the input. The caller
@@ -723,7 +723,7 @@ void fuzz_number(const uint8_t *bytes, size_t n)
     (void)dsgd_is_file_name(text);
 }
 
-/* --- what an import reads of a cluster -------------------------------------------------------- */
+/* --- input of `dsgd import` ------------------------------------------------------------------- */
 
 void fuzz_cluster(const uint8_t *bytes, size_t n)
 {
@@ -811,7 +811,7 @@ void fuzz_import(const uint8_t *bytes, size_t n)
     DSGD_ASSERT(status == DSGD_OK, "what was imported is no experiment: %s", error.text);
 }
 
-/* --- what whoever sets a task has written ----------------------------------------------------- */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 /**
  * Reads a task, and applies it to an experiment with two workers and two steps. The task must not
@@ -836,7 +836,7 @@ void fuzz_task(const uint8_t *bytes, size_t n)
                 status);
 }
 
-/* --- what a plug-in exports ------------------------------------------------------------------- */
+/* --- option tables of plug-ins ---------------------------------------------------------------- */
 
 typedef struct inner {
     int64_t steps;

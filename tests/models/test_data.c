@@ -38,7 +38,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
     return status;
 }
 
-/* --- what is kept ----------------------------------------------------------------------------- */
+/* --- data that remain in memory --------------------------------------------------------------- */
 
 /**
  * Opens a data source for seed @p seed. One option has the value @p value, and all others have
@@ -444,7 +444,7 @@ TEST(sequences_follow_their_seed)
     ck_assert_mem_ne(a->train.x_real, a->test.x_real, 64);
 }
 
-/* --- navigation ------------------------------------------------------------------------------- */
+/* --- environment of the policy ---------------------------------------------------------------- */
 
 CASE("navigation");
 

@@ -10,7 +10,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* --- levels ----------------------------------------------------------------------------------- */
+/* --- instruction set levels ------------------------------------------------------------------- */
 
 typedef DSGD_MULTIPLY(float, (*multiply_float));
 typedef DSGD_MULTIPLY(double, (*multiply_double));
@@ -43,7 +43,7 @@ static int levels(level *found)
 #endif
 }
 
-/* --- one product ------------------------------------------------------------------------------ */
+/* --- computing and checking a product --------------------------------------------------------- */
 
 /** The sizes of a matrix product, and the strides of its operands. */
 typedef struct shape {

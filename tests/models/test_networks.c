@@ -13,7 +13,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* --- what PyTorch says ------------------------------------------------------------------------ */
+/* --- comparison with PyTorch ------------------------------------------------------------------ */
 
 /**
  * Reads the section @p title of a reference file. Returns its @p n values in new memory, or NULL if
@@ -660,7 +660,7 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0,
     }
 }
 
-/* --- which model takes which data ------------------------------------------------------------- */
+/* --- data that models accept ------------------------------------------------------------------ */
 
 static void *small_params(const dsgd_entry *source)
 {

@@ -133,10 +133,10 @@ TEST(classes_without_labels_are_tenths)
 }
 
 /**
- * Tests the variance of the shares of a class. A worker's share has the distribution Beta(alpha, (K
- * - 1) alpha), with mean p = 1/K and variance V = p (1 - p) / (K alpha + 1). With m drawn samples,
- * the variance is V (1 - 1/m) + p (1 - p) / m. It differs by a few per cent, because the last
- * workers get the remaining samples.
+ * Tests the variance of a worker's share of a class. The share has the distribution Beta(alpha, (K
+ * - 1) alpha). Its mean is p = 1/K, and its variance is V = p (1 - p) / (K alpha + 1). With m drawn
+ * samples, the variance is V (1 - 1/m) + p (1 - p) / m. The measured variance differs by a few per
+ * cent, because the last workers get the remaining samples.
  */
 TEST_RANGE(shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3)
 {

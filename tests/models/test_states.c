@@ -14,7 +14,7 @@
 
 enum { WORKERS = 4, STEPS = 6, MOST_PIECES = 3 };
 
-/* --- a store of a spec ------------------------------------------------------------------------ */
+/* --- a store for a network -------------------------------------------------------------------- */
 
 typedef struct store {
     rig *rig;
@@ -91,7 +91,7 @@ static dsgd_values_stats stats(const store *s)
     return dsgd_values_stats_get(s->values);
 }
 
-/* --- the same bits ---------------------------------------------------------------------------- */
+/* --- equal bits ------------------------------------------------------------------------------- */
 
 /** The results of run_program(): losses, models and states, in one array. */
 typedef struct outcome {
@@ -387,7 +387,7 @@ TEST_RANGE(a_value_after_a_divergence_has_no_state, 0, STATEFUL) /* _i indexes `
     dsgd_values_close(s->values);
 }
 
-/* --- whole runs ------------------------------------------------------------------------------- */
+/* --- simulations ------------------------------------------------------------------------------ */
 
 /** A model and its data, an option of the data, and the algorithm that trains it. */
 static const struct {

@@ -12,7 +12,7 @@
 
 enum { BATCH_MOST = 256 };
 
-/* --- one training ----------------------------------------------------------------------------- */
+/* --- running a training ----------------------------------------------------------------------- */
 
 typedef struct training {
     const char *model, *data;
@@ -135,7 +135,7 @@ static void demand_accuracy(const training *t)
 #define ADAMW {.kind = DSGD_OPTIMIZER_ADAMW, .momentum = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.01}
 /* clang-format on */
 
-/* --- short ------------------------------------------------------------------------------------ */
+/* --- short trainings -------------------------------------------------------------------------- */
 
 SUITE(trainings, "trainings", .seconds = 120);
 
@@ -214,7 +214,7 @@ TEST(a_transformer_soon_knows_more_than_frequencies)
                   loss_by_counts(data, false));
 }
 
-/* --- long ------------------------------------------------------------------------------------- */
+/* --- long trainings --------------------------------------------------------------------------- */
 
 /*
  * Long trainings, and the range of their accuracy. For perceptrons and regressions, it is the

@@ -339,7 +339,7 @@ TEST(the_model_of_a_gradient_may_be_zeros)
     ck_assert_double_gt(norm(by_nothing, PARAMS), 0);
 }
 
-/* --- what is computed ------------------------------------------------------------------------- */
+/* --- computed and skipped operations ---------------------------------------------------------- */
 
 CASE("what is computed", .tear_down = close_fixtures);
 

@@ -83,7 +83,7 @@ static double *sample(const list *l, double base_s, int workers, long steps)
     return kept(s);
 }
 
-/* --- moments ---------------------------------------------------------------------------------- */
+/* --- means and deviations --------------------------------------------------------------------- */
 
 enum { WORKERS = 50, STEPS = 2000, N = WORKERS * STEPS };
 
@@ -118,8 +118,8 @@ static const moments closed_forms[] = {
     {"{kind: gamma, mean: 1, deviation: 2}", 0, 1,
      2}, /* this is more skewed than an exponential distribution */
     /*
-     * This is an exponential distribution truncated at 1. Its mean is (1 - 2 / e) / (1 - 1 / e),
-     * and its mean square is (2 - 5 / e) / (1 - 1 / e).
+     * This is an exponential distribution truncated at 1. The mean is (1 - 2 / e) / (1 - 1 / e).
+     * The mean square is (2 - 5 / e) / (1 - 1 / e).
      */
     {"{kind: gamma, mean: 1, deviation: 1, max: 1}", 0, 0.4180232931, 0.2816494378},
 };
@@ -188,7 +188,7 @@ TEST(random_numbers_stay_between_min_and_max)
     ck_assert_double_ge(high, 1.699);
 }
 
-/* --- purity ----------------------------------------------------------------------------------- */
+/* --- repeated and independent draws ----------------------------------------------------------- */
 
 static const char *const pure[] = {
     "{kind: normal, mean: 1, deviation: 0.2}",
@@ -357,9 +357,9 @@ TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 
 /**
  * Tests delays whose random numbers come from one stream, for 4, 16, 64 and 256 workers. The steps
- * of one worker are then independent, but those of different workers are not: most steps have a
- * delayed worker. The released code with numpy, over 100 to 1,000 steps, gives these shares of
- * steps with a delayed worker: .90 to .93, .89 to .92, .91 to .95, and .94 to 1.
+ * of one worker are then independent. The delays of different workers are not: most steps have a
+ * delayed worker. The released code, with numpy and over 100 to 1,000 steps, gives these shares of
+ * such steps: .90 to .93, .89 to .92, .91 to .95, and .94 to 1.
  */
 TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draws, 0, 4)
 {
@@ -388,8 +388,7 @@ TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draw
  */
 static const struct {
     const char *yaml;
-    double base, ramp, of_worker_2; /* of_worker_2 is the step time of worker 2, or 0 if it is no
-                                     * exception */
+    double base, ramp, of_worker_2; /* step time of worker 2, or 0 if it has the general form */
     int turn, levels;
 } steady[] = {
     {"{kind: ramp, seconds: 0.05, rotate: true}", 1.5, 0.05, 0, 1, 8},
@@ -514,7 +513,7 @@ TEST(a_step_without_time_meets_no_noise)
     ck_assert_double_eq(ask(&l, 0, 4, 1, 1), 0);
 }
 
-/* --- what is refused -------------------------------------------------------------------------- */
+/* --- rejected input --------------------------------------------------------------------------- */
 
 static const char *const refused[][2] = {
     {"{kind: lognormal, mean: 0, deviation: 1}", "lognormal: mean must be above 0"},
@@ -560,7 +559,7 @@ TEST_ROWS(bad_parameters_are_rejected_with_a_sentence, refused)
     ck_assert_has(error.text, refused[_i][1]);
 }
 
-/* --- what is shipped -------------------------------------------------------------------------- */
+/* --- shipped data sets ------------------------------------------------------------------------ */
 
 TEST_RANGE(statistics_of_a_uniform_distribution_are_those_of_order_statistics, 0, 3)
 {
@@ -1042,8 +1041,8 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
         first += fits[0].family == known[_i].family;
     }
     /*
-     * The mean of the estimates must agree within four standard errors. Their spread must be that
-     * of an efficient estimator.
+     * The mean of the estimates must agree within four standard errors. Their spread must be as
+     * small as the spread of an efficient estimator.
      */
     const double n = SAMPLES;
     ck_assert_double_eq_tol(gsl_stats_mean(mean, 1, SAMPLES), known[_i].mean_s,

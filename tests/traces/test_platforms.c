@@ -321,7 +321,7 @@ TEST_RANGE(traffic_takes_its_closed_form, 0, SHAPES)
     }
 }
 
-/* --- where messages can meet ------------------------------------------------------------------ */
+/* --- bottlenecks ------------------------------------------------------------------------------ */
 
 static bool meet_at_nics(const dsgd_platform *p, int n_hosts, int stride, int at_once)
 {
@@ -810,7 +810,7 @@ TEST_ROWS(wide_areas_have_all_pairs_and_more_bandwidth_is_never_slower, areas)
     }
 }
 
-/* --- what is shipped -------------------------------------------------------------------------- */
+/* --- shipped platforms ------------------------------------------------------------------------ */
 
 /**
  * Time of a small message and bandwidth of a large one on shipped platforms: within a node, and to
@@ -977,7 +977,7 @@ TEST_ROWS(group_uplinks_take_the_time_of_simgrid_links, ways_out)
     remove(path);
 }
 
-/* --- links alone ------------------------------------------------------------------------------ */
+/* --- link time -------------------------------------------------------------------------------- */
 
 /** Simulates 4 steps of 1 ms whose exchanges of 256 MB fill the links, and returns the result. */
 static dsgd_run_result busy(const dsgd_platform *p, const char *algorithm, int workers)
@@ -1027,7 +1027,7 @@ TEST_RANGE(link_time_is_at_most_the_run_time_on_any_shape, 0, SHAPES)
 
 /**
  * Tests the time in which links carry bytes. In a ring of P workers, each worker sends 2 (P - 1) /
- * P vectors, either within a node or, for one of four workers, between nodes.
+ * P vectors. The receiver is in the same node, or for one of four workers in the next node.
  */
 TEST_RANGE(link_time_counts_the_links_that_carry_the_bytes, 0, 3)
 {

@@ -125,7 +125,7 @@ TEST(an_option_takes_a_word_or_a_number)
     ck_assert_int_eq(read_yaml("limit: -1", table, &limit, &config, &error), DSGD_EUSAGE);
 }
 
-/* --- what is shipped -------------------------------------------------------------------------- */
+/* --- shipped data ----------------------------------------------------------------------------- */
 
 /*
  * Published throughputs on H100 GPUs. Rows with a utilisation are from llm-foundry's benchmarks

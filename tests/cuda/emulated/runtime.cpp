@@ -158,7 +158,7 @@ void run_grid(dim3 grid, dim3 block, size_t bytes, const std::function<void()> &
     }
 }
 
-/* --- the machine ------------------------------------------------------------------------------ */
+/* --- the emulated machine --------------------------------------------------------------------- */
 
 size_t setting(const char *name, size_t otherwise)
 {
