@@ -31,7 +31,7 @@ typedef struct dsgd_vector dsgd_vector;
  * The text that `dsgd describe algorithm NAME` prints. Each string has no line break at its end.
  */
 typedef struct dsgd_doc {
-    const char *idea; /* what the algorithm does, and why it does so */
+    const char *idea; /* purpose of the algorithm, and the reason why it works */
     const char *rule; /* the update of one step, as formulas */
     const char *sends; /* messages that a worker sends per step, and their sizes; N means the bytes
                         * of the model */
@@ -53,7 +53,7 @@ typedef enum dsgd_law_kind {
      * have made the same number of steps and no message is on its way.
      */
     DSGD_LAW_KEEPS_MEAN,
-    DSGD_LAW_KEEPS_SUM, /* like DSGD_LAW_KEEPS_MEAN, but for the sum over workers and servers */
+    DSGD_LAW_KEEPS_SUM, /* like DSGD_LAW_KEEPS_MEAN, with the sum over workers and servers */
     DSGD_LAW_REACHES_MEAN /* If g = 0, each x_i converges to the mean of the initial models. */
 } dsgd_law_kind;
 
@@ -109,7 +109,7 @@ typedef enum dsgd_trait {
     DSGD_SENDS_ALLREDUCES = 1 << 1 | DSGD_SENDS_COLLECTIVES,
 
     /*
-     * A worker may send three vectors per step; an allreduce sends only two. `exchange: bucket:
+     * In a step, a worker may send three vectors; an allreduce sends only two. `exchange: bucket:
      * auto` uses this trait to bound the error of merged buckets.
      */
     DSGD_SENDS_THREE_VECTORS = 1 << 14,
@@ -147,7 +147,7 @@ typedef enum dsgd_trait {
      */
     DSGD_OWN_BATCHES = 1 << 6,
     /*
-     * The algorithm calls dsgd_cancel(). All pieces of a gradient are then ready at the same time,
+     * The algorithm calls dsgd_cancel(). All chunks of a gradient are then ready at the same time,
      * at the end of the gradient's computation.
      */
     DSGD_CANCELS = 1 << 7,
@@ -159,14 +159,14 @@ typedef enum dsgd_trait {
     DSGD_DRAWS = 1 << 8,
 
     /*
-     * The following traits decide what happens when a worker fails. An algorithm that has none of
-     * them, and no `comes_back`, restarts all workers from the last checkpoint.
+     * The following traits decide what happens when a worker fails. If an algorithm has none of
+     * these traits and no `comes_back`, all workers restart from the last checkpoint.
      *
-     * DSGD_REJOINS: a failed worker that exchanges messages with servers rejoins. While it is
-     * failed, it sends nothing, and a message is lost unless all of its pieces had left before the
-     * failure. Its dsgd_recv() returns NULL instead of waiting for an answer. The worker rejoins in
-     * a step that does not count. In that step, dsgd_has_joined() returns true, and the worker asks
-     * for the state that it needs.
+     * DSGD_REJOINS: a failed worker that exchanges messages with servers rejoins. A failed worker
+     * sends nothing, and a message is lost unless all of its chunks had left before the failure. In
+     * a failed worker, dsgd_recv() returns NULL instead of waiting for an answer. The worker
+     * rejoins in a step that does not count. In that step, dsgd_has_joined() returns true, and the
+     * worker asks for the state that it needs.
      */
     DSGD_REJOINS = 1 << 9,
     /*
@@ -199,8 +199,8 @@ typedef enum dsgd_trait {
 
 /** An algorithm: a constant that a source file in algorithms/ or a plug-in defines. */
 typedef struct dsgd_algorithm {
-    dsgd_entry about; /* description; required: name, summary, reference; optional: params_size,
-                       * options */
+    dsgd_entry about; /* description of the algorithm; name, summary and reference are required;
+                       * params_size and options are optional */
     dsgd_doc doc;
     /**
      * Optional, pure. Rejects combinations of options that an option table cannot express. The
@@ -228,9 +228,9 @@ typedef struct dsgd_algorithm {
      */
     int (*n_servers)(const void *params, int n_workers);
     /**
-     * Optional, pure. Returns the smallest number of pieces per vector; the run rejects fewer. An
-     * algorithm uses it if a fragment of the model needs at least one piece. If `least_pieces` is
-     * NULL, the smallest number is 1.
+     * Optional, pure. Returns the smallest number of chunks per vector; the run rejects a smaller
+     * number. An algorithm defines this function if a fragment of the model needs at least one
+     * chunk. If `least_pieces` is NULL, the smallest number is 1.
      */
     int64_t (*least_pieces)(const void *params, int n_workers);
     /**
@@ -306,11 +306,11 @@ static inline int dsgd_group_size(int64_t size, int n_workers)
  */
 typedef struct dsgd_plugin {
     uint32_t abi; /* version of the headers: DSGD_PLUGIN_ABI */
-    const dsgd_algorithm *const *algorithms; /* NULL-terminated */
+    const dsgd_algorithm *const *algorithms; /* list of the plug-in's algorithms, NULL-terminated */
 } dsgd_plugin;
 
 #define DSGD_PLUGIN_SYMBOL "dsgd_plugin_algorithms"
-extern const dsgd_plugin
-    dsgd_plugin_algorithms; /* declared, because a constant of C++ is private to its file */
+extern const dsgd_plugin dsgd_plugin_algorithms; /* This declaration is needed, because a constant
+                                                  * is private to its file in C++. */
 
 DSGD_END_C

@@ -409,7 +409,8 @@ static dsgd_status check_bipartite(const dsgd_spec *pick, int n_workers, const c
         rank = (int)(i % n_workers);
         for (int n = kind_of(pick)->to(&graph, rank, i / n_workers, to); n > 0; n--)
             other =
-                to[n - 1] % 2 == rank % 2 ? to[n - 1] : other; /* stops at the first wrong edge */
+                /* an edge between two even or two odd ranks */
+                to[n - 1] % 2 == rank % 2 ? to[n - 1] : other;
     }
     free(to);
     if (other < 0)

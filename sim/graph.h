@@ -30,8 +30,8 @@ enum {
 /** The neighbours of one worker in one round, and the shares of its model that it sends. */
 typedef struct dsgd_neighbours {
     int n_to, n_from; /* number of receivers; number of senders */
-    const int *to, *from; /* ranks of the receivers; ranks of the senders; both ascending, without
-                           * the worker itself */
+    const int *to, *from; /* ranks of the receivers; ranks of the senders (both ascending,
+                           * without the worker itself) */
     double keep; /* share of the model that the worker keeps */
     const double *share; /* [n_to] share of the model that each receiver gets */
     unsigned promises; /* properties of the shares: bits DSGD_PROMISE_...; 0 if the shares have no
@@ -79,8 +79,8 @@ extern const dsgd_entry *const dsgd_graph_kinds[];
 
 /**
  * Rejects a graph that does not fit the number of workers. If @p bipartite is true, also rejects a
- * graph that connects two even ranks or two odd ranks in any round. @p who is the first word of the
- * error message.
+ * graph in which an edge connects two even or two odd ranks in any round. @p who is the first word
+ * of the error message.
  */
 dsgd_status dsgd_graph_check(const dsgd_spec *pick, int n_workers, bool bipartite, const char *who,
                              dsgd_error *error);

@@ -48,7 +48,7 @@ typedef struct dsgd_schedule {
     int lane; /* lane of the members' hosts: index of a host in its worker */
     struct {
         double since_s, end_s; /* arrival time of the last member; end of the collective,
-                                * INFINITY if it is not known yet */
+                                * INFINITY if the end is not known yet */
         double latency_s; /* time from the end of the streams to the end of the collective, in
                            * seconds */
         double passed_s; /* time at which the last stream has passed, without the latency of its
@@ -65,7 +65,7 @@ typedef struct dsgd_schedule {
         double end_s; /* end of the member's part, known when all have arrived; -INFINITY while
                        * its channel waits for it */
         int to, from; /* ranks of the receiver of the member's stream and of the sender of the
-                       * stream that it gets; -1 if there is none */
+                       * stream that it gets; both -1 if the member has no stream */
         enum { NOT_SENT, WAITS, UNDER_WAY } stream;
         double started_s;
     } member[]; /* [plan.n] one entry per member */
@@ -74,12 +74,14 @@ typedef struct dsgd_schedule {
 struct dsgd_analytic {
     dsgd_paths *paths; /* paths between hosts; NULL if messages may share links */
     dsgd_nodes *nodes; /* nodes of the platform, for NCCL collectives */
-    int *rank, *host; /* [n_workers] used during a pass: ranks of the members; hosts of the
-                       * members on the schedule's lane */
-    double *at_s, *next_s; /* [n_workers] used during a pass: times of the members before a
-                            * round; the same after it */
-    /* lists of schedules: some members have not arrived; all have arrived, in the order of
-     * completion */
+    int *rank, *host; /* [n_workers] ranks of the members; hosts of the members on the schedule's
+                       * lane (used during a pass) */
+    double *at_s, *next_s; /* [n_workers] times of the members before a round; their times after
+                            * the round (used during a pass) */
+    /*
+     * list of schedules that some members have not joined; list of schedules that all members have
+     * joined, in the order of completion
+     */
     TAILQ_HEAD(schedules, dsgd_schedule) gathering, complete;
 };
 
@@ -349,7 +351,7 @@ static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
     for (int i = 0; i < s->plan.n; i++) {
         struct member *const m = &s->member[i];
         dsgd_nodes_stream(state->nodes, state->host[i], &m->to, &m->from);
-        if (s->lane > 0 && m->to >= 0) { /* convert indices of hosts to ranks of workers */
+        if (s->lane > 0 && m->to >= 0) { /* converts numbers of hosts to ranks of workers */
             const int first = dsgd_cluster_host(0, s->lane);
             m->to -= first;
             m->from -= first;
@@ -548,7 +550,7 @@ dsgd_await dsgd_analytic_begin(dsgd_channel *channel, const dsgd_plan *plan,
     s->member[channel->member].arrived_s = dsgd_now_s();
     const bool last = ++s->n_arrived == plan->n;
     *meeting = last ? NULL : s;
-    w->accounts.n_uncounted++; /* count_ended(), or the end of the run, decrements this number */
+    w->accounts.n_uncounted++; /* decremented in count_ended(), or at the end of the run */
     if (plan->how == DSGD_COLLECTIVE_NCCL)
         dsgd_gpu_has_collectives(w, 1);
     if (!last)
@@ -567,8 +569,8 @@ dsgd_await dsgd_analytic_next(dsgd_channel *channel)
     if (me->end_s == INFINITY)
         return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
     const double left_s = me->end_s - dsgd_now_s();
-    me->end_s = -INFINITY; /* Never wait again for this end: rounding may leave a remainder of
-                            * the time. */
+    me->end_s = -INFINITY; /* marks the end as used: the channel must not wait for it again, even
+                            * if rounding leaves some time */
     if (left_s > 0)
         return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
     if (channel->schedule->plan.how == DSGD_COLLECTIVE_NCCL)

@@ -41,8 +41,8 @@ bool dsgd_collective_is_analytic(dsgd_engine *engine, const dsgd_plan *plan);
 /**
  * Starts this member's part in a collective. channel->schedule is set until the part ends.
  *
- * @param meeting the schedule that the first member creates and the other members join; *meeting is
- * NULL before the first member arrives and after the last member has arrived
+ * @param meeting address of the schedule, which the first member creates and the other members
+ * join; *meeting is NULL if no member or every member has arrived
  */
 dsgd_await dsgd_analytic_begin(dsgd_channel *channel, const dsgd_plan *plan,
                                struct dsgd_schedule **meeting);

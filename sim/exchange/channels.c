@@ -1,6 +1,6 @@
 /**
  * @file channels.c
- * Implements channels and their jobs, the copies of staging, the loops over the pieces of an
+ * Implements channels and their jobs, the copies of staging, the loops over the chunks of an
  * exchange, and packets.
  */
 #include "sim/exchange/channels.h"
@@ -25,7 +25,7 @@ static void run_job(void *argument)
 }
 
 /**
- * Executes the next step of the channel's job, whose piece is in host memory. Returns
+ * Executes the next step of the channel's job, whose chunk is in host memory. Returns
  * DSGD_AWAIT_NOTHING after the last step.
  */
 static dsgd_await step_job(dsgd_channel *channel)
@@ -38,7 +38,7 @@ static dsgd_await step_job(dsgd_channel *channel)
     return await;
 }
 
-/** Takes the next job from the queue. Waits until the job's piece is in host memory. */
+/** Takes the next job from the queue. Waits until the job's chunk is in host memory. */
 static dsgd_await take_job(dsgd_channel *channel)
 {
     const dsgd_job *const job = channel->current = channel->first;
@@ -184,7 +184,7 @@ static double staging_s(const dsgd_vector *x, double bytes)
 }
 
 /**
- * Returns @p since_s, or, if that is later, the time at which piece @p k became ready in the
+ * Returns @p since_s, or, if that is later, the time at which chunk @p k became ready in the
  * computation on which x depends.
  */
 static double ready_since_s(const dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
@@ -211,7 +211,7 @@ double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, dou
                              double since_s)
 {
     const dsgd_platform *const p = w->engine->config->platform;
-    /* with fusion, fusion.c adds the launch */
+    /* with fusion, reduce_fused() adds the time of the launch */
     const double launch_s = dsgd_fuses(w->engine) ? 0 : p->collective_launch_s;
     const double cost_s = launch_s + reduced_bytes * p->collective_copy_s_per_byte;
     if (cost_s <= 0 || x->whole->on_host || w->engine->config->workload->memory == DSGD_MEMORY_HOST)
@@ -273,7 +273,7 @@ void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
     dsgd_channel_add(w, job);
 }
 
-/** Returns a new request that exchanges the pieces of the vector @p of. */
+/** Returns a new request that exchanges the chunks of the vector @p of. */
 static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                                  const dsgd_vector *of, const void *arguments)
 {
@@ -327,7 +327,7 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
 {
     const size_t n = dsgd_count_pieces(out);
     /*
-     * With fusion, all pieces are announced as soon as they are ready, so all pieces may be under
+     * With fusion, all chunks are announced as soon as they are ready, so all chunks may be under
      * way.
      */
     const size_t window = dsgd_fuses(w->engine) || w->engine->hybrid.replica != NULL
@@ -378,8 +378,8 @@ static dsgd_request **find_request(dsgd_worker *w, const dsgd_request *request)
     dsgd_request **link = &w->wire.requests;
     while (*link != NULL && *link != request)
         link = &(*link)->next;
-    DSGD_REQUIRE(*link != NULL, /* The message must not read the request, because a request that has
-                                 * ended may be freed. */
+    DSGD_REQUIRE(*link != NULL, /* The error message must not read the request: a request that
+                                 * has ended may be freed. */
                  "worker %d waits in step %jd for a request that is not under way: it has ended "
                  "already, or another worker began it",
                  w->node.rank, w->node.step);

@@ -2,11 +2,11 @@
  * @file channels.h
  * Exchanges of vectors that run concurrently with the algorithm. This header declares channels and
  * their jobs, packets, and the functions by which every verb starts and ends the exchange of its
- * pieces.
+ * chunks.
  *
  * A channel is an actor that executes jobs in first-in, first-out order. If exchanges are blocking,
- * a worker has one channel; otherwise it has one channel per piece. If a worker is a group of
- * hosts, each host has channels for its own pieces. Piece k of every exchange uses channel k mod
+ * a worker has one channel; otherwise it has one channel per chunk. If a worker is a group of
+ * hosts, each host has channels for its own chunks. Chunk k of every exchange uses channel k mod
  * n_channels, or channel piece_channel[k] in a group of hosts. All workers therefore execute common
  * jobs in the same order, and collectives cannot deadlock.
  *
@@ -14,7 +14,7 @@
  * channels. On an ordinary channel, a collective that waits for other workers would delay the
  * collectives of workers that need not wait.
  *
- * If the platform has `staging`, a piece is copied from device memory to host memory as soon as it
+ * If the platform has `staging`, a chunk is copied from device memory to host memory as soon as it
  * is ready, and is exchanged after this copy. The result is copied back to device memory. Each
  * direction has a copy engine, which makes one copy at a time. Copies overlap with computation,
  * with exchanges, and with copies in the other direction.
@@ -33,16 +33,15 @@ enum { DSGD_MAX_ALL_CHANNELS = 1 << 13 };
 typedef struct dsgd_channel dsgd_channel;
 
 /**
- * The exchange of one piece. Each family of verbs has its own job type in its own file. The type
+ * The exchange of one chunk. Each family of verbs has its own job type in its own file. The type
  * starts with this struct.
  */
 typedef struct dsgd_job {
     struct dsgd_job *next; /* next job in the queue of the channel */
     /*
-     * The actor of the channel calls one of these two functions to execute the job. step() executes
-     * one step at a time (sim/network/cluster.h) until it returns DSGD_AWAIT_NOTHING. run()
-     * executes the whole job, and may wait. If the job belongs to a request, the function also sets
-     * `done`.
+     * The actor of the channel calls either step() or run() to execute the job. step() executes one
+     * step at a time (sim/network/cluster.h) until it returns DSGD_AWAIT_NOTHING. run() executes
+     * the whole job, and may wait. If the job belongs to a request, the function also sets `done`.
      */
     dsgd_await (*step)(dsgd_channel *channel, struct dsgd_job *job);
     void (*run)(dsgd_channel *channel, struct dsgd_job *job);
@@ -50,11 +49,11 @@ typedef struct dsgd_job {
     bool aside; /* true if the job uses a side channel, so that it does not delay other jobs */
     bool again; /* true if quorum.c puts the job on its channel again, after the running workers
                  * have computed the sum without this worker; partial.c sets it */
-    double not_before_s; /* earliest start of the job: time at which the piece is in host memory */
+    double not_before_s; /* earliest start of the job: time at which the chunk is in host memory */
     bool done;
     double done_s; /* time at which the job was completed */
-    int64_t collective; /* number of this collective among those of the worker, from 1; 0 if the job
-                         * is not a collective */
+    int64_t collective; /* number of this collective among the worker's collectives, from 1; 0 if
+                         * the job is not a collective */
     const char *verb; /* name of the verb that made the job, for timelines */
 } dsgd_job;
 
@@ -87,17 +86,17 @@ struct dsgd_channel {
     dsgd_job *current; /* job that the channel executes, which is no longer in the list; NULL if the
                         * channel is idle */
     dsgd_job *first, *last;
-    double staging_since_s; /* time at which the wait for the piece's copy to host memory started;
-                             * -1 if there is no such wait */
+    double staging_since_s; /* time at which the wait for the chunk's copy to host memory
+                             * started; -1 if there is no such wait */
     int number;
     bool waits; /* true if the actor of the channel waits for a post of its semaphore */
     dsgd_semaphore *semaphore;
     dsgd_steps steps;
     size_t span; /* timeline.c: span of the current job in the timeline */
     struct dsgd_sending *sending; /* schedules.c: state of a collective that is sent as messages;
-                                   * NULL if there is none */
+                                   * NULL if the channel sends none */
     struct dsgd_schedule *schedule; /* analytic.c: the collective in progress whose times are
-                                     * computed; NULL if there is none */
+                                     * computed; NULL if the channel executes no such collective */
     int member; /* index of the worker among the members of `schedule` */
     struct dsgd_turns outlet; /* queue of messages out of a server; unused in channels of workers */
     dsgd_channel *behind; /* next channel in the queue of channels that want to send to the same
@@ -115,7 +114,7 @@ dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number);
 void dsgd_job_finish(dsgd_job *job);
 
 /**
- * Returns the channel of the job's piece: a side channel if job->aside is true, otherwise an
+ * Returns the channel of the job's chunk: a side channel if job->aside is true, otherwise an
  * ordinary channel.
  */
 dsgd_channel *dsgd_channel_of(dsgd_worker *w, const dsgd_job *job);
@@ -140,30 +139,30 @@ dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to
 
 /* --- exchanges of vectors --------------------------------------------------------------------- */
 
-/** The functions of a verb for one piece. The work actor calls them. */
+/** The functions of a verb for one chunk. The work actor calls them. */
 typedef struct dsgd_exchange {
     /**
-     * Called when piece k of the vector `in` is ready. Starts the job of the piece by
+     * Called when chunk k of the vector `in` is ready. Starts the job of the chunk by
      * dsgd_exchange_start(), if the verb has a job for it.
      */
     void (*begin)(dsgd_worker *w, size_t k, dsgd_request *request);
     /**
-     * Called when the job of piece k is done, and before the job is freed. Sets piece k of the
+     * Called when the job of chunk k is done, and before the job is freed. Sets chunk k of the
      * vector `out`.
      */
     void (*end)(dsgd_worker *w, size_t k, dsgd_request *request);
     dsgd_waiting waiting; /* name of the verb that waits for the end of the exchange, and the
                            * workers for which it waits */
-    bool encodes_itself; /* true if `exchange: encoding` does not apply to pieces of this verb */
+    bool encodes_itself; /* true if `exchange: encoding` does not apply to chunks of this verb */
 } dsgd_exchange;
 
-/** A piece of a request whose exchange has started. */
+/** A chunk of a request whose exchange has started. */
 typedef struct dsgd_begun {
     dsgd_piece sent; /* values that are sent; compressed if `exchange: encoding` is set */
-    dsgd_job *job; /* job that exchanges the piece; NULL if the piece has no job */
+    dsgd_job *job; /* job that exchanges the chunk; NULL if the chunk has no job */
 } dsgd_begun;
 
-/** One call of a verb. It is like an MPI_Request, but it covers all pieces of a vector or view. */
+/** One call of a verb. It is like an MPI_Request, but it covers all chunks of a vector or view. */
 struct dsgd_request {
     const dsgd_exchange *exchange;
     dsgd_request *next; /* next request of the same worker that has not ended */
@@ -174,22 +173,22 @@ struct dsgd_request {
     const void *arguments; /* arguments of the verb; NULL after a non-blocking verb has returned */
     double since_s; /* time at which the request started */
     int64_t step; /* step of the worker in which a non-blocking request started */
-    double staged_s; /* time at which the most recently started piece is in host memory */
-    double back_s; /* time at which the results of all ended pieces are in device memory */
-    bool unchanged; /* true if end() did not change the piece of `out`, so that no result is copied
-                     * back */
-    const dsgd_vector *of; /* vector whose pieces the request has: `in`, or `out` if the verb is
+    double staged_s; /* time at which the most recently started chunk is in host memory */
+    double back_s; /* time at which the results of all ended chunks are in device memory */
+    bool unchanged; /* true if end() did not change the chunk of `out`, so that no result is
+                     * copied back */
+    const dsgd_vector *of; /* vector whose chunks the request has: `in`, or `out` if the verb is
                             * blocking */
-    dsgd_begun *begun; /* array with one entry per piece, until the request ends */
+    dsgd_begun *begun; /* array with one entry per chunk, until the request ends */
 };
 
-/** Returns the state of piece @p k in a request. */
+/** Returns the state of chunk @p k in a request. */
 static inline dsgd_begun *dsgd_begun_of(const dsgd_request *request, size_t k)
 {
     return &request->begun[(k - request->of->first) / request->of->stride];
 }
 
-/** Puts the job of a piece on its channel. Called by the function begin() of an exchange. */
+/** Puts the job of a chunk on its channel. Called by the function begin() of an exchange. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
 
 /**
@@ -199,13 +198,13 @@ void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
 void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective);
 
 /**
- * Executes a blocking verb. At most n_channels pieces are exchanged at the same time. With fusion,
- * or if workers are groups of hosts, all pieces may be exchanged at the same time.
+ * Executes a blocking verb. At most n_channels chunks are exchanged at the same time. With fusion,
+ * or if workers are groups of hosts, all chunks may be exchanged at the same time.
  */
 void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                        dsgd_vector *out, const void *arguments);
 
-/** Starts a non-blocking verb with all its pieces, and returns its request. */
+/** Starts a non-blocking verb with all its chunks, and returns its request. */
 dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                                   const void *arguments);
 
@@ -220,7 +219,7 @@ void dsgd_count_poll(dsgd_worker *w, bool (*lacks)(const dsgd_worker *, const ds
                      const dsgd_job *job);
 
 /**
- * Sets the age of piece k of the result to @p lag, if the piece that was sent was computed from a
+ * Sets the age of chunk k of the result to @p lag, if the chunk that was sent was computed from a
  * gradient. The result then mixes gradients that were computed at several models. Called by the
  * function end() of an exchange.
  */
@@ -238,15 +237,15 @@ size_t dsgd_requests_left(const dsgd_worker *w, int64_t *step);
  */
 size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step);
 
-/** Waits for all pieces of a request, ends them, and frees the request, like MPI_Wait(). */
+/** Waits for all chunks of a request, ends them, and frees the request, like MPI_Wait(). */
 void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
 
 /* --- staging: copies between device and host memory ------------------------------------------- */
 
 /**
  * Plans the copy of @p sent to host memory, and returns the time at which the copy ends. @p sent
- * holds the values of piece @p k of x. The copy starts at @p since_s, or, if that is later, when
- * the piece is ready and compressed. This function does not wait.
+ * holds the values of chunk @p k of x. The copy starts at @p since_s, or, if that is later, when
+ * the chunk is ready and compressed. This function does not wait.
  */
 double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd_piece *sent,
                       double since_s);
@@ -258,7 +257,7 @@ double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s);
 
 /**
- * Plans the GPU's work for an NCCL collective of piece @p k of x, and returns the time at which
+ * Plans the GPU's work for an NCCL collective of chunk @p k of x, and returns the time at which
  * this work ends. The work consists of the launch, and of copies of @p reduced_bytes into a bucket
  * and back. The GPU does not compute during this work.
  */
@@ -267,7 +266,7 @@ double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, dou
 
 /**
  * Waits for the time of the framework's operation in host memory that belongs to the exchange of
- * piece @p k. The time is multiplied by @p passes. Returns false if the operation takes no time.
+ * chunk @p k. The time is multiplied by @p passes. Returns false if the operation takes no time.
  */
 bool dsgd_operate(dsgd_worker *w, const dsgd_vector *x, size_t k, int passes);
 
@@ -281,26 +280,26 @@ void dsgd_spend(dsgd_worker *w, double seconds);
 /* --- packets ---------------------------------------------------------------------------------- */
 
 /**
- * A piece of a vector, or a request for one, on its way between two workers, or between a worker
+ * A chunk of a vector, or a request for one, on its way between two workers, or between a worker
  * and a server.
  */
 typedef struct dsgd_packet {
     int from, channel; /* rank of the sender; number of the channel to which an answer is sent */
     int host; /* index of the sender in engine->workers */
-    int kind; /* kind of the request; the meaning depends on the verb */
+    int kind; /* kind of the request; each verb defines its own kinds */
     double bytes, sent_s;
     size_t span; /* span of the message in the timeline, which dsgd_observe_sent() returned */
     size_t piece;
     dsgd_piece content;
     double share; /* share of the content that the receiver gets in gossip */
-    int64_t version; /* number of pushes that the piece of a server includes */
+    int64_t version; /* number of pushes that the chunk of a server includes */
     struct incoming *whole; /* messages.c: the message that this packet is a part of */
     struct dsgd_passage *passage; /* turns.c: place of the packet in the queue into a server */
     double there_s; /* turns.c: time at which the packet arrives if it meets no other traffic */
 } dsgd_packet;
 
 /**
- * Returns a new packet with piece @p k. The packet holds a reference to the value of @p content.
+ * Returns a new packet with chunk @p k. The packet holds a reference to the value of @p content.
  */
 dsgd_packet *dsgd_packet_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content);
 void dsgd_packet_free(dsgd_worker *w, dsgd_packet *message);
@@ -318,14 +317,14 @@ static inline double dsgd_received_cost_s(const dsgd_worker *w, double bytes, do
     return cost_s > 0 && cost_s < least_s ? least_s : cost_s;
 }
 
-/** Returns the seconds that a receiver spends on a packet that contains no piece. */
+/** Returns the seconds that a receiver spends on a packet that contains no chunk. */
 static inline double dsgd_packet_cost_s(const dsgd_worker *w)
 {
     return dsgd_received_cost_s(w, 0, 0, 0);
 }
 
 /**
- * Returns the seconds that a receiver spends on a packet whose piece it adds to a vector or copies.
+ * Returns the seconds that a receiver spends on a packet whose chunk it adds to a vector or copies.
  */
 static inline double dsgd_piece_cost_s(const dsgd_worker *w, const dsgd_piece *piece, size_t k,
                                        double passes)
@@ -335,8 +334,8 @@ static inline double dsgd_piece_cost_s(const dsgd_worker *w, const dsgd_piece *p
     const double added = encoded == NULL || encoded->decodes ? whole : encoded->bytes[k];
     const bool decodes = encoded != NULL && encoded->decodes;
     /*
-     * A server pays no rendezvous, because its handshakes overlap with the messages of other
-     * workers.
+     * A server spends no time on a rendezvous, because its handshakes overlap with the messages of
+     * other workers.
      */
     const double bytes = dsgd_is_server(w) ? 0 : dsgd_encoded_bytes(w->engine, encoded, k);
     return dsgd_received_cost_s(w, bytes, passes * added,
@@ -407,7 +406,7 @@ void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors);
 struct dsgd_fused;
 
 /**
- * Announces that this worker's part in the allreduce of a piece is ready. All members pass the same
+ * Announces that this worker's part in the allreduce of a chunk is ready. All members pass the same
  * address @p tensor; *tensor is NULL at first. When the sum is complete, the function finish() is
  * called for the job of each worker.
  */
@@ -418,6 +417,6 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
 
 /**
  * Returns the sum of the push-sum weights of all workers and of all messages on their way, averaged
- * over the pieces. The result is always P, up to rounding.
+ * over the chunks. The result is always P, up to rounding.
  */
 double dsgd_gossip_weight(const dsgd_engine *engine);

@@ -68,8 +68,10 @@ static collective_job *new_collective_job(dsgd_worker *w, const dsgd_comm *comm,
         (collective_job){.job = {.step = step_collective,
                                  .piece = call.piece,
                                  .collective = w->wire.collectives,
-                                 /* used by allgathers only; for vectors, dsgd_exchange_start()
-                                  * sets another name */
+                                 /*
+                                  * name for allgathers of control data; for vectors,
+                                  * dsgd_exchange_start() sets another name
+                                  */
                                  .verb = "dsgd_allgather"},
                          /* The cast removes const. Only algorithms need a constant communicator. */
                          .reduction = dsgd_reduction_join_next(w, (dsgd_comm *)comm, call)};
@@ -102,7 +104,7 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
 
 /* --- collectives of vectors ------------------------------------------------------------------- */
 
-/** Contributes the present value of piece k of the vector `in`, if there is such a vector. */
+/** Contributes the present value of chunk k of the vector `in`, if there is such a vector. */
 static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const collective *const c = request->arguments;
@@ -119,7 +121,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
                             .encoded = encoded,
                             .verb = c->verb};
     collective_job *const job = new_collective_job(w, c->comm, call);
-    if (w->presence.state != DSGD_HERE) { /* A failed worker contributes zeros. */
+    if (w->presence.state != DSGD_HERE) { /* A worker that is not running contributes zeros. */
         dsgd_value_release(w->engine->learning.values, mine->value);
         *mine = (dsgd_piece){DSGD_ZERO_VALUE, -1, 1, mine->encoded, mine->encoded_s, mine->of};
     }
@@ -143,7 +145,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_fusion_announce(w, &job->reduction->fused, &job->job, finish_collective);
 }
 
-/** Sets piece k of the result to sum / divisor. */
+/** Sets chunk k of the result to sum / divisor. */
 static void end(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)dsgd_begun_of(request, k)->job)->reduction;
@@ -159,7 +161,7 @@ static void end(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /**
- * Waits until the last local step has changed piece k of the model, and then ends the piece like
+ * Waits until the last local step has changed chunk k of the model, and then ends the chunk like
  * end().
  */
 static void end_later(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -169,7 +171,7 @@ static void end_later(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /**
- * Copies the value of the root to piece k of the result. The last member that does so releases the
+ * Copies the value of the root to chunk k of the result. The last member that does so releases the
  * value.
  */
 static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -282,7 +284,7 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_REQUIRE(
-        /* An allreduce under way would make the order in fusion cycles differ between workers. */
+        /* Otherwise, the order of exchanges in fusion cycles could differ between workers. */
         !dsgd_fuses(w->engine) || w->wire.requests == NULL,
         "worker %d calls dsgd_allgather() in step %jd while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",

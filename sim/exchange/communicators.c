@@ -8,15 +8,15 @@ typedef struct dsgd_partition {
     struct dsgd_partition *next;
     dsgd_colours colours; /* function that returns the colours; NULL if the split was made for
                            * one group with given members */
-    int64_t users; /* number of unfinished reductions that use the split, plus 1 for the run in a
-                    * split by colours */
-    dsgd_comm *of; /* [n_colours] communicators; the memory of all arrays follows this struct,
-                    * [n_workers] entries each */
+    int64_t users; /* number of users: reductions that have not ended, plus 1 for the run if this
+                    * is a split by colours */
+    dsgd_comm *of; /* [n_colours] communicators; this array and the others follow the struct in
+                    * memory, with room for [n_workers] entries */
     uint64_t *begun; /* [n_workers] number of collectives that each member has started; sorted by
                       * colour, then by rank */
     int *rank; /* [n_workers] ranks of the members, sorted by colour, then by rank */
-    int *index; /* [n_workers] index of each rank among the members of its communicator; -1 if it
-                 * has none */
+    int *index; /* [n_workers] index of each rank among the members of its communicator; -1 if
+                 * the rank has no communicator */
     int *colour; /* [n_workers] index of each rank's communicator in the array `of` */
 } dsgd_partition;
 

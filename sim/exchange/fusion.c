@@ -18,7 +18,7 @@
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
 
-/** A tensor: one piece that all workers allreduce. */
+/** A tensor: one chunk that all workers allreduce. */
 struct dsgd_fused {
     struct dsgd_fused *next;
     double bytes;
@@ -43,7 +43,7 @@ typedef struct cycle {
 struct dsgd_fusion_state {
     struct dsgd_fused *first, **end; /* list of the tensors that are ready at all workers but
                                       * belong to no cycle yet */
-    cycle *next; /* planned cycle that has not started; NULL if there is none */
+    cycle *next; /* planned cycle that has not started; NULL if no cycle is planned */
     double since_s; /* start time of the last cycle */
 };
 
@@ -56,9 +56,9 @@ typedef struct cycle_job {
 } cycle_job;
 
 /**
- * Executes one fused allreduce of @p first and as many of the following tensors as fit. If @p first
- * is sparse (IndexedSlices of TensorFlow), executes an allgather of the rows of all workers
- * instead. Returns the next tensor.
+ * Executes one fused allreduce of @p first and of the following tensors, up to the limit of bytes.
+ * If @p first is sparse (IndexedSlices of TensorFlow), executes an allgather of the rows of all
+ * workers instead. Returns the next tensor.
  */
 static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused *first)
 {
@@ -104,7 +104,7 @@ static void run_cycle(dsgd_channel *channel, dsgd_job *job)
     if (++c->n_ended < w->engine->n_workers)
         return;
     if (dsgd_now_s() > state->since_s + w->engine->config->exchange.cycle_s)
-        state->since_s = dsgd_now_s(); /* an empty cycle starts at once after a long cycle */
+        state->since_s = dsgd_now_s(); /* after a long cycle, the next empty cycle starts at once */
     for (struct dsgd_fused *t = c->first, *next = NULL; t != NULL; t = next) {
         next = t->next;
         dsgd_run_free(t);
@@ -140,8 +140,8 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
     if (state->next != NULL)
         return;
     /*
-     * The cycle starts at the first possible time after this instant. It contains all tensors that
-     * become ready now.
+     * The planned cycle starts at the first possible time after this instant. It contains all
+     * tensors that become ready now.
      */
     const double cycle_s = engine->config->exchange.cycle_s;
     cycle *const c = state->next = dsgd_run_alloc(engine, sizeof *c);

@@ -21,15 +21,15 @@ typedef struct gossip_node {
     double *share; /* array of shares in `neighbours`; the arrays `to` and `from` follow in the
                     * same memory */
     /*
-     * quorum: [n_pieces] shares that came back because their receiver had failed; NULL if there are
-     * none.
+     * [n_pieces] shares that came back because their receiver had failed (policy quorum); NULL
+     * before the first return of a share.
      */
     dsgd_piece *returned;
 } gossip_node;
 
 struct dsgd_gossip_state {
     double weight_in_flight; /* push-sum weight of all messages on their way, summed over all
-                              * pieces */
+                              * chunks */
     /*
      * Memory in which a graph is evaluated. All workers share it, because most workers have far
      * fewer neighbours than there are workers.
@@ -59,16 +59,16 @@ double dsgd_gossip_weight(const dsgd_engine *engine)
     return sum / (double)engine->layout.n_pieces;
 }
 
-/* --- messages of one piece -------------------------------------------------------------------- */
+/* --- messages of one chunk -------------------------------------------------------------------- */
 
-/** The messages that one worker sends and receives to gossip one piece. */
+/** The messages that one worker sends and receives to gossip one chunk. */
 typedef struct gossip_job {
     dsgd_job job; /* must be the first member */
-    dsgd_piece mine; /* value of the piece at the start of the exchange; compressed if `exchange:
+    dsgd_piece mine; /* value of the chunk at the start of the exchange; compressed if `exchange:
                       * encoding` is set */
-    double keep; /* factor that multiplies the worker's own piece at the end of the exchange */
-    double gives; /* if `mine` is compressed: factor of `mine` that is subtracted at the end;
-                   * else 0 */
+    double keep; /* factor that multiplies the worker's own chunk at the end of the exchange */
+    double gives; /* factor of `mine` that is subtracted at the end if `mine` is compressed; 0
+                   * otherwise */
     dsgd_value unsent; /* for dsgd_gossip_begin(): values that compression did not send */
     double kept; /* share that the worker keeps, if it and the received shares must sum to 1;
                   * otherwise NAN */
@@ -76,16 +76,17 @@ typedef struct gossip_job {
     double since_s; /* time at which the exchange started */
     int n_to, n_from;
     /*
-     * Number of messages that have arrived; number of messages whose overhead and reduction are
-     * also over.
+     * Number of messages that have arrived; number of messages whose overhead and reduction have
+     * also passed.
      */
     int n_arrived, n_added;
     struct {
-        int to, from; /* [n_to] ranks of the receivers; [n_from] ranks of the senders */
-        double share; /* [n_to] share that the receiver gets */
-        dsgd_transfer *coming; /* [n_from] transfer that receives the message of the sender */
-        dsgd_packet *received; /* [n_from] message that has been received from the sender */
-    } peer[]; /* number of entries: the larger one of n_to and n_from */
+        int to, from; /* rank of the i-th receiver, for i < n_to; rank of the i-th sender, for i
+                       * < n_from */
+        double share; /* share that the i-th receiver gets */
+        dsgd_transfer *coming; /* transfer that receives the message of the i-th sender */
+        dsgd_packet *received; /* message that has arrived from the i-th sender */
+    } peer[]; /* number of entries: the larger of n_to and n_from */
 } gossip_job;
 
 static void send_all(dsgd_channel *channel, gossip_job *job)
@@ -154,8 +155,8 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
 }
 
 /**
- * Stops the program if shares do not sum to 1 although the neighbours promise it. @p sum is NAN if
- * there is no promise.
+ * Stops the program if shares do not sum to 1 although a property DSGD_PROMISE_... requires it. If
+ * @p sum is NAN, no property requires it.
  */
 static void require_sum(const dsgd_worker *w, double sum, const char *what, const char *promise)
 {
@@ -215,7 +216,7 @@ static void give_back(const dsgd_worker *w, dsgd_packet *message, int from)
     message->share = message->content.weight = 0;
 }
 
-/** Adds the shares that came back to piece k of x. */
+/** Adds the shares that came back to chunk k of x. */
 static void take_back(dsgd_worker *w, dsgd_vector *x, size_t k)
 {
     gossip_node *const node = &w->engine->exchanges.gossip->node[w->node.rank];
@@ -231,7 +232,7 @@ static void take_back(dsgd_worker *w, dsgd_vector *x, size_t k)
 }
 
 /**
- * Sends shares of piece k. The push-sum weight of the shares leaves the worker at once.
+ * Sends shares of chunk k. The push-sum weight of the shares leaves the worker at once.
  * request->arguments are the neighbours.
  */
 static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -267,8 +268,8 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /**
- * Sends shares like begin_gossip(), and then multiplies piece k of `in` and its push-sum weight by
- * the share that the worker keeps. The end of the exchange only adds to the piece: received shares,
+ * Sends shares like begin_gossip(), and then multiplies chunk k of `in` and its push-sum weight by
+ * the share that the worker keeps. The end of the exchange only adds to the chunk: received shares,
  * and values that compression did not send.
  */
 static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)

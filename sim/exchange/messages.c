@@ -3,8 +3,8 @@
  * Implements messages: numbers and vectors that their receiver gets only as a whole, in the order
  * in which they become complete. Messages of one sender arrive in the order of sending.
  *
- * Each piece of a vector is a packet, which the sender's channel of that piece sends. If pieces
- * have their own channels, a packet is sent as soon as its piece is ready. A worker has one
+ * Each chunk of a vector is a packet, which the sender's channel of that chunk sends. If chunks
+ * have their own channels, a packet is sent as soon as its chunk is ready. A worker has one
  * receiving actor per sender and lane, so that no message waits for a slower message. A server has
  * one receiving actor for all workers, and one per other server. A message between two workers, or
  * between two servers, needs no handshake, like gossip. A message between a worker and a server
@@ -37,7 +37,7 @@ typedef struct incoming {
     double *numbers; /* array with the numbers of the message */
     size_t n_left; /* number of packets of the message that have not arrived */
     bool broken_off; /* true if the message is lost, because its sender failed before it had sent
-                      * all pieces */
+                      * all chunks */
     double back_s; /* time at which the whole vector is in device memory */
     int64_t came; /* step of the receiver in which the message became complete */
     dsgd_worker *to;
@@ -47,7 +47,7 @@ typedef struct incoming {
                    * dsgd_message_drop() */
 } incoming;
 
-/** An actor that receives packets and stores their pieces in messages. */
+/** An actor that receives packets and stores their chunks in messages. */
 typedef struct receiver {
     dsgd_steps steps;
     dsgd_worker *to;
@@ -59,8 +59,8 @@ typedef struct receiver {
                 * packet */
     dsgd_packet *message; /* packet that has arrived; NULL while the actor waits for a packet */
     bool paid; /* true if the time that the packet costs has passed */
-    double since_s; /* time at which the actor started to wait; after an arrival, time at which
-                     * both sides were ready */
+    double since_s; /* start of the actor's wait for a packet; after an arrival, the time at
+                     * which both sides were ready */
     /*
      * Messages that are not complete, or that follow an incomplete message. There is one stream for
      * the sender, or one for each worker. Only actors of lane 0 have streams.
@@ -71,7 +71,8 @@ typedef struct receiver {
 /** The received messages of one host. */
 struct dsgd_inbox {
     stream complete; /* queue of complete messages that the algorithm has not received yet */
-    incoming *seen; /* message that the algorithm received last; NULL if there is none */
+    incoming *seen; /* message that the algorithm received last; NULL if the algorithm has called
+                     * dsgd_recv() again */
     incoming *unused;
 };
 
@@ -86,8 +87,8 @@ static struct dsgd_inbox *inbox_of(const dsgd_worker *w)
 }
 
 /**
- * Returns the senders whose packets the same actor receives as those of @p sender: ALL_WORKERS, or
- * the host of @p sender.
+ * Returns which sender's packets the receiving actor of @p sender gets: ALL_WORKERS, or only the
+ * host of @p sender.
  */
 static int sharing(const dsgd_worker *to, const dsgd_worker *sender)
 {
@@ -167,7 +168,7 @@ static void release(dsgd_worker *w, stream *s)
     }
 }
 
-/** Stores the piece of a packet in the packet's message. The last packet completes the message. */
+/** Stores the chunk of a packet in the packet's message. The last packet completes the message. */
 static void put_in(dsgd_worker *w, dsgd_packet *message)
 {
     incoming *const l = message->whole;
@@ -197,8 +198,8 @@ static dsgd_await next_of_receiver(void *argument)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
     }
     if (r->message != NULL && w->clock.stopped) {
-        dsgd_packet_free(w, r->message); /* the host has received the packet, but its algorithm
-                                          * no longer reads messages */
+        dsgd_packet_free(w, r->message); /* The host receives the packet, but after the worker
+                                          * has stopped, no algorithm reads messages. */
     } else if (r->message != NULL) {
         if (!dsgd_is_server(w))
             dsgd_count_communication(w, r->since_s);
@@ -304,7 +305,7 @@ static void add_message(dsgd_worker *w, incoming *l, message_job part)
 }
 
 /**
- * Sends a piece of a message. If the sender is a worker, the piece is compressed as in other
+ * Sends a chunk of a message. If the sender is a worker, the chunk is compressed as in other
  * exchanges; a server does not compress it.
  */
 static void send_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *piece)
@@ -375,8 +376,9 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
 /* --- dsgd_recv() and dsgd_wait_any() ---------------------------------------------------------- */
 
 /**
- * Returns the failed worker of whose failure the server must be notified first, or NULL if there is
- * none. All messages of this worker have arrived. Stores the time of the notification in *known_s.
+ * Returns the next failed worker of which the server must be notified, after all messages of this
+ * worker have arrived. Returns NULL if no such worker exists. Stores the time of the notification
+ * in *known_s.
  */
 static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
 {

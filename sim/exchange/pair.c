@@ -7,13 +7,13 @@
 #include "sim/exchange/channels.h"
 #include "sim/failures/failures.h"
 
-enum { AVERAGE, FETCH }; /* Kinds of requests. A fetch sends no piece. */
+enum { AVERAGE, FETCH }; /* Kinds of requests. A fetch sends no chunk. */
 
-/** The job that sends the request for one piece and receives the answer. */
+/** The job that sends the request for one chunk and receives the answer. */
 typedef struct pair_job {
     dsgd_job job; /* must be the first member */
     int peer, kind;
-    dsgd_piece mine; /* value of the piece that the request sends; compressed if `exchange:
+    dsgd_piece mine; /* value of the chunk that the request sends; compressed if `exchange:
                       * encoding` is set */
     dsgd_packet *reply;
 } pair_job;
@@ -171,8 +171,8 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
         const double since_s = dsgd_now_s();
         dsgd_sleep_cost(w->engine->layout.piece_bytes[k] * w->wire.reduction_s_per_byte);
         dsgd_count_communication(w, since_s);
-        dsgd_operate(w, x, k, 2); /* An operation of the framework needs two passes: one writes
-                                   * x, the other writes y. */
+        dsgd_operate(w, x, k, 2); /* In host memory, the framework's operation needs two passes:
+                                   * one writes x, the other writes y. */
         const dsgd_value mean = dsgd_combined(w, k, 1, x->piece[k].value, 1, y->piece[k].value, 2);
         dsgd_vector_update(x, k, dsgd_value_retain(mean), dsgd_local_steps(w, k));
         dsgd_vector_update(y, k, mean, dsgd_local_steps(w, k));
@@ -188,9 +188,9 @@ static const dsgd_waiting answering = {"dsgd_pair_answer", lacks_reply};
 static dsgd_packet *next_question(dsgd_worker *w, int from)
 {
     dsgd_mailbox *const mailbox = questions_to(w, from);
-    if (w->engine->layout.n_channels > 1) /* Other pieces may arrive while this piece is handled. */
+    if (w->engine->layout.n_channels > 1) /* Other chunks may arrive while this chunk is handled. */
         dsgd_mailbox_own(mailbox);
-    /* read only by reports about workers that wait for ever */
+    /* only reports about workers that wait for ever read this job */
     pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited);
     awaited->peer = from;
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &answering, &awaited->job);
@@ -201,8 +201,8 @@ static dsgd_packet *next_question(dsgd_worker *w, int from)
 }
 
 /**
- * Copies the requested piece of x to host memory. Stops the program if the view x does not contain
- * this piece.
+ * Copies the requested chunk of x to host memory. Stops the program if the view x does not contain
+ * this chunk.
  */
 static void stage_answer(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
@@ -234,7 +234,7 @@ static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *r
 }
 
 /**
- * Moves the piece of x half way to the piece in the request. Returns the answer, which contains the
+ * Moves the chunk of x half way to the chunk in the request. Returns the answer, which contains the
  * value of x before the move.
  */
 static dsgd_packet *answer_average(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)

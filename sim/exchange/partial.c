@@ -1,11 +1,11 @@
 /**
  * @file partial.c
  * Implements partial collectives: schedules that run at a worker even if its algorithm has not
- * arrived yet (eager-SGD, PPoPP'20, section 4; WAGMA-SGD, TPDS'21, section 3).
+ * arrived yet (eager-SGD, PPoPP'20, section 4, and WAGMA-SGD, TPDS'21, section 3).
  *
  * Activations travel over the union of binomial trees. When rank r is notified over link i, it
  * notifies rank r ^ (1 << j) for every j > i. So any rank can be the root of the tree. An
- * activation of (version, piece) implies all earlier activations; channels execute them in order.
+ * activation of (version, chunk) implies all earlier activations; channels execute them in order.
  * The send buffer of a rank is read when the schedule starts at that rank.
  *
  * Under `failures: policy: quorum` (quorum.c), a version contains only the running workers. A
@@ -20,7 +20,7 @@
 #include "sim/network/events.h"
 #include "sim/result.h"
 
-/** One worker's state of a partial collective for one piece. */
+/** One worker's state of a partial collective for one chunk. */
 typedef struct partial_piece {
     dsgd_piece buffer; /* send buffer: the value that the worker contributes when a version
                         * starts */
@@ -37,14 +37,14 @@ typedef struct partial_piece {
 struct dsgd_partial {
     dsgd_partial_spec spec;
     int64_t started; /* last position that has a job, where position is version * n_pieces +
-                      * piece; -1 if there is none */
+                      * chunk; -1 before the first job */
     double ended_s; /* end of the latest schedule; -1 if no schedule has ended */
-    bool leaves; /* quorum: true if the worker has failed and waits until the other workers know
-                  * it */
+    bool leaves; /* true if the worker has failed and waits until the other workers know of the
+                  * failure (policy quorum) */
     bool is_notified; /* true while the overhead of an activation passes (if activations are
                        * alarms) */
-    double notified_s; /* time at which the overhead of that activation is over */
-    partial_piece piece[]; /* [n_pieces] state of each piece */
+    double notified_s; /* time at which the overhead of the present activation is over */
+    partial_piece piece[]; /* [n_pieces] state of each chunk */
 };
 
 static bool version_exists(const dsgd_partial *partial, int64_t version)
@@ -54,7 +54,7 @@ static bool version_exists(const dsgd_partial *partial, int64_t version)
 
 /* --- schedules of versions -------------------------------------------------------------------- */
 
-/** The job of one version and piece. */
+/** The job of one version and chunk. */
 typedef struct partial_job {
     dsgd_job job; /* must be the first member */
     int64_t version;
@@ -63,7 +63,7 @@ typedef struct partial_job {
     dsgd_reduction *reduction; /* reduction of the version's group; NULL before the schedule
                                 * starts */
     bool fresh; /* true if this worker filled its send buffer in the step of this version */
-    bool held; /* quorum: true if the worker was not running when the schedule started */
+    bool held; /* true if the worker was not running when the schedule started (policy quorum) */
 } partial_job;
 
 /** Joins the reduction of the version's group, and contributes the send buffer to it. */
@@ -107,7 +107,7 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
 
 /**
  * Returns true once if the previous schedule has ended at this instant. A worker that waited for
- * that schedule then publishes its next piece at this instant, before the new schedule reads the
+ * that schedule then publishes its next chunk at this instant, before the new schedule reads the
  * send buffer. (SimGrid lets the actor of that worker run first anyway.)
  */
 static bool lets_publish(const dsgd_partial *partial, partial_job *job)
@@ -126,7 +126,8 @@ static void end_schedule(dsgd_worker *w, partial_job *job)
         piece->received = job->reduction;
         piece->received_version = job->version;
         piece->received_fresh = job->fresh;
-    } else { /* quorum: a later version is complete already, because the worker has failed */
+    } else { /* A later version is complete already. This happens if the worker has failed
+              * (policy quorum). */
         dsgd_reduction_leave(w->engine, job->reduction);
     }
     w->wire.partial->ended_s = dsgd_now_s();
@@ -312,7 +313,7 @@ static void receive(activation *received)
         partial->is_notified = true;
         partial->notified_s = dsgd_now_s() + activation_cost_s(w);
         received->arrived = true;
-    } /* Otherwise, the new alarm follows the alarm of an earlier activation. */
+    } /* Otherwise, the new alarm has the time of the alarm of an earlier activation. */
     set_alarm(w->engine, received, partial->notified_s);
 }
 
@@ -472,9 +473,9 @@ static bool may_activate(const dsgd_worker *w, int rank)
 }
 
 /**
- * Lets another worker activate the version. Called in a failed worker; waits until the other
+ * Lets another worker activate the version, in a worker that has failed. Waits until the other
  * workers know of the failure. If the new initiator has arrived at the version, activates the
- * version there; otherwise the initiator does so when it arrives.
+ * version there. Otherwise the initiator activates it on arrival.
  */
 static void leave_to_others(dsgd_worker *w, size_t k)
 {
@@ -504,7 +505,7 @@ static bool is_left(const dsgd_worker *w, size_t k)
 }
 
 /**
- * Arrives at piece @p k of this step's version, and activates the version if this worker may do so.
+ * Arrives at chunk @p k of this step's version, and activates the version if this worker may do so.
  */
 static void arrive(dsgd_worker *w, size_t k)
 {
@@ -517,8 +518,9 @@ static void arrive(dsgd_worker *w, size_t k)
 }
 
 /**
- * If the version of this worker's step is not activated, returns whether the worker @p host may
- * activate it. Otherwise, returns whether the worker @p host has not started it.
+ * Returns whether the version of this worker's step cannot start because of the worker @p host.
+ * Before the version is activated, this holds if @p host may activate it. After the activation,
+ * this holds if @p host has not started the version.
  */
 static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
 {
@@ -531,8 +533,8 @@ static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
 }
 
 /**
- * Waits until this step's version or a later version is complete. Counts versions that were
- * skipped, and sums that were used again.
+ * Waits until this step's version or a later version is complete. Counts the versions that this
+ * worker skipped, and the sums that it used more than once.
  */
 static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *request, dsgd_lag *lag)
 {
@@ -583,8 +585,8 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_lag lag;
-    dsgd_piece_wait(request->out, k); /* must precede await(), because later versions may arrive
-                                       * during this wait */
+    dsgd_piece_wait(request->out, k); /* This wait must precede await(), because later versions
+                                       * may become complete during it. */
     const partial_piece *const piece = await(w, k, request, &lag);
     dsgd_vector_update(request->out, k, dsgd_value_retain(piece->received->sum), w->node.step);
     dsgd_exchange_gradients(request, k, lag);
@@ -598,8 +600,8 @@ static const dsgd_exchange partial_sum = {
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum)
 {
     DSGD_OWN(self, g, sum);
-    (void)partial; /* not needed: a worker has only one partial collective */
-    dsgd_require_whole(g, "dsgd_partial_sum"); /* A version always has all pieces, in order. */
+    (void)partial; /* The argument is not needed: a worker has only one partial collective. */
+    dsgd_require_whole(g, "dsgd_partial_sum"); /* A version always has all chunks, in order. */
     dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
 }
 
@@ -613,7 +615,7 @@ static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const double *const by = request->arguments; /* by[0]: on_time, by[1]: late */
+    const double *const by = request->arguments; /* by[0] is on_time, and by[1] is late */
     dsgd_lag lag;
     const dsgd_piece *const x = &request->out->piece[k];
     const partial_piece *const piece = await(w, k, request, &lag);

@@ -36,8 +36,9 @@
 /* --- allreduces as rounds --------------------------------------------------------------------- */
 
 /*
- * If the number of members is not a power of two, 2 * extra members are first folded in pairs: each
- * even member sends its vector to its right neighbour, and then does nothing until the last round.
+ * The number of members may differ from a power of two. In this case, 2 * extra members are first
+ * folded in pairs: each even member sends its vector to its right neighbour. The even member then
+ * does nothing until the last round.
  */
 
 /**
@@ -57,7 +58,7 @@ static dsgd_phase exchange(const dsgd_plan *plan, int index, int bit, double byt
 
 /**
  * Returns a phase of the fold. If @p in is true, it is the first round, in which even members send
- * to odd members; otherwise it is the last round, in which odd members send the result back.
+ * to odd members. Otherwise it is the last round, in which odd members send the result back.
  */
 static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
 {
@@ -100,7 +101,7 @@ static bool goes_in_rings(dsgd_collective how)
 
 /**
  * Returns a phase of the rings. The reduce-scatter executes all rounds of the first dimension, then
- * those of the next dimension, and so on. The allgather uses the opposite order.
+ * all rounds of the next dimension, and so on. The allgather uses the opposite order.
  */
 static dsgd_phase rings(const dsgd_plan *plan, int round, int index)
 {
@@ -207,7 +208,7 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
 }
 
 /**
- * Returns the algorithm for a piece of @p bytes among @p n members. For few bytes, the latency
+ * Returns the algorithm for a chunk of @p bytes among @p n members. For few bytes, the latency
  * matters most, and recursive doubling has the fewest phases.
  */
 static dsgd_collective how_for(dsgd_way way, int n, double bytes)
@@ -278,11 +279,11 @@ dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_collective_kind part, int n, double by
 }
 
 /**
- * Returns the plan for a piece of compressed vectors, which have @p one bytes each; uncompressed
+ * Returns the plan for a chunk of compressed vectors, which have @p one bytes each. Uncompressed
  * vectors have @p whole bytes. If compressed vectors cannot be added, an allreduce becomes an
- * allgather of all compressed vectors. If an allreduce of uncompressed vectors sends no more bytes
- * per member than this allgather, it is used instead. It sends 2 (n - 1) / n times @p whole bytes;
- * the allgather sends n - 1 compressed vectors.
+ * allgather of all compressed vectors. In this allgather, a member sends n - 1 compressed vectors.
+ * An allreduce of uncompressed vectors sends 2 (n - 1) / n times @p whole bytes. If this is not
+ * more, the plan is an allreduce of uncompressed vectors.
  */
 static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_collective_kind part, int n,
                                  const dsgd_encoded *e, double one, double whole)

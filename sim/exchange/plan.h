@@ -30,8 +30,8 @@ typedef struct dsgd_plan {
         bool gathers; /* true if an allgather collects compressed contributions, and each member
                        * adds them afterwards */
         double added, decoded; /* per received byte: uncompressed bytes that are added;
-                                * uncompressed bytes that are decompressed; both 0 without
-                                * compression */
+                                * uncompressed bytes that are decompressed (0 without
+                                * compression) */
         double again; /* uncompressed bytes that a member compresses again after it has added its
                        * part of the sum */
     } encoding;
@@ -56,8 +56,7 @@ dsgd_plan dsgd_plan_of_call(dsgd_way way, const dsgd_call *call, int n, double w
  * reduces the received values.
  */
 typedef struct dsgd_phase {
-    int to, from; /* indices of the receiver and the sender; -1 if there is none; both -1 if the
-                   * member does nothing */
+    int to, from; /* indices of the receiver and the sender; -1 for a side that does not exist */
     double bytes; /* bytes of the message; the same for all messages of a round, except in trees */
     double reduced; /* bytes that the member adds to its vector */
     double decoded; /* uncompressed size of the values that the member compresses or

@@ -165,7 +165,10 @@ void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd
                          contribution.stamp);
 }
 
-/** Computes the sums over stamps that dsgd_reduction_count_use() needs. */
+/**
+ * Computes the number, the newest, the oldest and the sum of the stamps of all contributions that
+ * are not empty.
+ */
 static void sum_up_stamps(dsgd_reduction *reduction)
 {
     for (int i = 0; i < reduction->n_members; i++) {
@@ -180,8 +183,8 @@ static void sum_up_stamps(dsgd_reduction *reduction)
 }
 
 /**
- * Returns the piece that consists of the i-th of n parts of the contribution of each member i. The
- * piece is a sum of vectors that are 0 outside their parts, so there are no rounding errors.
+ * Returns the chunk that consists of the i-th of n parts of the contribution of each member i. The
+ * chunk is a sum of vectors that are 0 outside their parts, so there are no rounding errors.
  */
 static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reduction,
                               dsgd_origin where, size_t piece)
@@ -262,7 +265,10 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
             x[i] = reduction->contribution[i].value;
             weights[i] = 1;
         }
-        /* a quorum divides a mean by the number of running members instead */
+        /*
+         * divisor of the sum; under policy quorum, a mean is divided by the number of running
+         * members instead
+         */
         const double divisor = reduction->call.divisor;
         reduction->sum = dsgd_values_combine(
             engine->learning.values, where, piece, (size_t)n, x, weights,
@@ -318,7 +324,7 @@ static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, int64_t s
 
 /**
  * Puts a contribution into the group with its stamp and its owner's local steps. Does nothing if
- * the contribution is null.
+ * the contribution is empty.
  */
 static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, size_t piece)
 {
@@ -369,7 +375,7 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
                            reduction->contribution[i].stamp, weight);
     const int64_t iteration = dsgd_local_steps(user, piece) + ahead;
     dsgd_lag lag = {0, 0};
-    /* This takes O(1) time, because the sums over stamps are computed only once. */
+    /* This takes O(1) time, because sum_up_stamps() is called only once. */
     if (reduction->n_stamped > 0) {
         const double at = (double)(iteration > reduction->newest ? iteration : reduction->newest);
         lag.mean = at - reduction->stamps / reduction->n_stamped;

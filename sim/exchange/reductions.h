@@ -1,9 +1,9 @@
 /**
  * @file reductions.h
- * The sum of one piece of a collective, and the communicators. In a collective, only the messages
+ * The sum of one chunk of a collective, and the communicators. In a collective, only the messages
  * of the members take time. The sum is one linear combination in rank order, computed when the
  * schedule of the first member ends. By then every member has contributed, because the messages of
- * each member depend on those of every other member.
+ * each member depend on the messages of every other member.
  *
  * The members are all workers, a group given by bits of ranks, or a communicator. A communicator is
  * one part of a split. The first worker that asks for a split creates it. A split by colours exists
@@ -21,8 +21,8 @@ struct dsgd_comm {
     int n; /* number of members */
     int *rank; /* [n] ranks of the members, in ascending order */
     uint64_t *begun; /* [n] number of collectives that each member has started */
-    bool known_in_island, in_island; /* analytic.c: true if in_island is computed; true if all
-                                      * members are hosts of one node */
+    bool known_in_island, in_island; /* analytic.c: true if in_island has been computed; true if
+                                      * all members are hosts of one node */
 };
 
 /**
@@ -50,17 +50,16 @@ void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm);
 /** The contribution of one member to a collective. */
 typedef struct dsgd_contribution {
     dsgd_value value;
-    int64_t stamp; /* stamp of the value; its meaning is the same as in dsgd_piece */
-    dsgd_vector *of; /* vector that the value belongs to; its meaning is the same as in
-                      * dsgd_piece */
+    int64_t stamp; /* stamp of the value, as in dsgd_piece; -1 if the contribution is empty */
+    dsgd_vector *of; /* vector that was compressed, as in dsgd_piece */
     int owner; /* rank of the member; set when the value is stored */
-    bool started; /* true if the member's channel has started its part in the collective */
+    bool started; /* true if the member's channel has started to execute the collective */
     bool counts; /* true if the member had not failed when it contributed */
     bool queued; /* quorum.c: true if the job is in the queue of the member's channel */
     struct dsgd_job *held; /* quorum.c: job that the member's channel does not execute, because
                             * the member has failed */
-    size_t alike; /* index of the contribution's group in `alike` of the reduction; unused if the
-                   * contribution is null */
+    size_t alike; /* index of the contribution's group in dsgd_reduction.alike; unused if the
+                   * contribution is empty */
 } dsgd_contribution;
 
 /** The arguments of a collective. They must be the same at all members. */
@@ -92,20 +91,20 @@ int dsgd_members_index(const dsgd_members *members, int rank);
 /** Returns the rank of the member with the given index. */
 int dsgd_members_rank(const dsgd_members *members, int index);
 
-/** The collective of one piece. It exists until all members have ended it. */
+/** The collective of one chunk. It exists until all members have ended it. */
 typedef struct dsgd_reduction {
     struct dsgd_reduction *next; /* next reduction in a list of reductions that some member has
                                   * not joined */
     /*
-     * Members of the collective: 0 for all workers; 1 + leader for a group; DSGD_SCOPE_COMM + id
-     * for a communicator.
+     * The set of members: 0 means all workers, 1 + leader means a group, DSGD_SCOPE_COMM + id means
+     * a communicator.
      */
     uint64_t scope;
     uint64_t number; /* number that is unique in the scope: a sequence number, or version *
-                      * number of pieces + piece */
+                      * number of chunks + chunk */
     /*
-     * Numbers of members: all members; members that have called the collective; members that have
-     * contributed; members that had not failed when they contributed; members whose jobs are held
+     * Numbers of members. n_joined members have called the collective, n_sampled have contributed,
+     * n_counting had not failed when they contributed, and the jobs of n_held members are held
      * (quorum.c).
      */
     int n_members, n_joined, n_sampled, n_counting, n_held;
@@ -114,8 +113,8 @@ typedef struct dsgd_reduction {
     dsgd_call call;
     bool combined; /* true if the sum has been computed */
     /*
-     * quorum.c: true if the members that send messages are chosen; true if one of these members has
-     * ended its part
+     * quorum.c: true if the members that send messages have been chosen; true if one of these
+     * members has ended its part
      */
     bool decided, over;
     dsgd_comm *quorum; /* quorum.c: the members that send messages; NULL if all members do */
@@ -123,16 +122,17 @@ typedef struct dsgd_reduction {
                      * value of the root */
     double *numbers; /* [n_members][n] control data of an allgather; NULL in a reduction of
                       * vectors */
-    struct dsgd_fused *fused; /* fusion.c: the tensor of this piece */
+    struct dsgd_fused *fused; /* fusion.c: the tensor of this chunk */
     struct dsgd_schedule *schedule; /* analytic.c: schedule that some members have not joined
-                                     * yet; NULL if there is none */
-    int n_stamped; /* number of contributions that are not null */
-    int64_t newest, oldest; /* newest and oldest stamp of the contributions that are not null */
-    double stamps; /* sum of the stamps of the contributions that are not null */
+                                     * yet; NULL before the first and after the last member has
+                                     * joined */
+    int n_stamped; /* number of contributions that are not empty */
+    int64_t newest, oldest; /* newest and oldest stamp of the contributions that are not empty */
+    double stamps; /* sum of the stamps of the contributions that are not empty */
     dsgd_alike *alike; /* [n_alike] groups of contributions with equal stamps and equal local
                         * steps of their owners */
     size_t n_alike, room;
-    uint64_t steps_seen; /* number of local steps of all workers with this piece, up to the last
+    uint64_t steps_seen; /* number of local steps of all workers with this chunk, up to the last
                           * update of `alike` */
     dsgd_contribution contribution[]; /* [n_members] contributions in the order of ranks */
 } dsgd_reduction;
@@ -145,9 +145,10 @@ typedef struct dsgd_reduction {
 dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_call call);
 
 /**
- * Returns whether the other members wait for the worker @p rank to join. If all members have joined
- * and the run has communicators, returns whether they wait for this worker to start its part,
- * because the worker may execute the collectives of two communicators in another order.
+ * Returns whether the other members wait for the worker @p rank to join. After all members have
+ * joined, returns whether they wait for this worker to start its part. The latter is possible only
+ * if the run has communicators, because the worker may execute the collectives of two communicators
+ * in another order.
  */
 bool dsgd_reduction_lacks(const dsgd_engine *engine, const dsgd_reduction *reduction, int rank);
 
@@ -180,7 +181,7 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
 /**
  * Counts the ages and the lag of the contributions to a sum that the worker @p user uses. The
  * version of the sum is @p ahead iterations ahead of the user's step. Returns the lag over the
- * contributions that are not null. The lag of a contribution is max(local steps of the user +
+ * contributions that are not empty. The lag of a contribution is max(local steps of the user +
  * ahead, newest stamp) minus the stamp of the contribution.
  */
 dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
@@ -191,8 +192,8 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
 /** Chooses the members that send messages. Called before the first member executes its part. */
 void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *reduction);
 /**
- * Returns whether the job is held: the channel must not execute it, and it ends when the other
- * members' jobs end.
+ * Returns whether the job is held. The channel must not execute a job that is held; the job ends
+ * when the jobs of the other members end.
  */
 bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *reduction, struct dsgd_job *job);
 /**

@@ -1,12 +1,12 @@
 /**
  * @file server.c
  * Implements parameter servers. They share one vector, and each server has an equal part of every
- * exchange (Dean et al. 2012; the released code of EASGD).
+ * exchange (Dean et al. 2012, and the released code of EASGD).
  *
- * A push is a message with the bytes of the piece, and its answer is an empty acknowledgement. A
- * fetch is an empty message, and its answer is the piece. If a call pushes and fetches, the push is
- * also the request of the fetch, and the answer with the piece also acknowledges the push. A server
- * receives messages in the order of sending; at the same time, its channels send answers. Queues
+ * A push is a message with the bytes of the chunk, and its answer is an empty acknowledgement. A
+ * fetch is an empty message, and its answer is the chunk. If a call pushes and fetches, the push is
+ * also the request of the fetch, and the answer with the chunk also acknowledges the push. A server
+ * receives messages in the order of sending. At the same time, its channels send answers. Queues
  * (turns.c) keep the link of a server busy in both directions, and no two messages share the link.
  * A worker sends to several servers one after another, so that the servers serve different workers
  * at one time. Parts that travelled together would share the worker's link, and all servers would
@@ -17,12 +17,13 @@
 typedef enum server_request { PUSH, FETCH, PUSH_AND_FETCH } server_request;
 
 /**
- * Numbers of pushes for one piece. The array has the dimensions [n_workers + n_servers][n_pieces].
+ * Numbers of pushes for one chunk. The array has the dimensions [n_workers + n_servers][n_pieces].
  */
 struct dsgd_server_state {
-    int64_t version; /* server: number of pushes that it has added; worker: this number at the
-                      * worker's last fetch */
-    int64_t own_pushes; /* worker: number of its own pushes since its last fetch */
+    int64_t version; /* at a server: number of pushes that it has added; at a worker: the
+                      * server's number at the worker's last fetch */
+    int64_t own_pushes; /* at a worker: number of its own pushes since its last fetch; unused at
+                         * a server */
 };
 
 static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
@@ -48,7 +49,7 @@ static int server_of(const dsgd_engine *engine, size_t k)
 typedef struct server_job {
     dsgd_job job; /* must be the first member */
     server_request kind;
-    dsgd_piece mine; /* piece that is pushed */
+    dsgd_piece mine; /* chunk that is pushed */
     dsgd_packet *reply; /* answer of the server */
     dsgd_transfer *answer; /* for PUSH_AND_FETCH: transfer that receives the answer and sets
                             * `reply` */
@@ -79,7 +80,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     message->span = dsgd_observe_sent(engine, w->host, engine->n_workers + server, bytes);
     dsgd_packet_send(channel, dsgd_server_of(engine, k),
                      dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message);
-    /* work() waits for the answer, while the channel sends the next piece */
+    /* Only work() waits for the answer; the channel can send the next chunk. */
     if (job->kind == PUSH_AND_FETCH) {
         dsgd_job_finish(any_job);
         return;
@@ -172,7 +173,7 @@ static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_transfer_wait(job->answer);
     dsgd_wait_end(w, wait);
     dsgd_packet_received(w, job->reply, since_s, dsgd_piece_cost_s(w, &job->reply->content, k, 1));
-    dsgd_job_finish(&job->job); /* sets the time at which the piece arrived */
+    dsgd_job_finish(&job->job); /* sets the time at which the chunk arrived */
     end_fetch(w, k, request);
 }
 
@@ -198,7 +199,7 @@ void dsgd_server_exchange(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 /* --- answers of servers ----------------------------------------------------------------------- */
 
 /**
- * Adds the pushed piece to piece k of x. The age of the pushed piece is the number of pushes of
+ * Adds the pushed chunk to chunk k of x. The age of the pushed chunk is the number of pushes of
  * other workers since its worker's last fetch.
  */
 static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_packet *message)
@@ -228,7 +229,7 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-/** Waits for the next push or fetch, and answers it with a piece of x. */
+/** Waits for the next push or fetch, and answers it with a chunk of x. */
 static void answer_next(dsgd_node *self, dsgd_mailbox *questions, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
@@ -247,7 +248,7 @@ static void answer_next(dsgd_node *self, dsgd_mailbox *questions, dsgd_vector *x
     const double bytes =
         message->kind == PUSH ? 0 : dsgd_encoded_bytes(server->engine, reply->content.encoded, k);
     reply->span = dsgd_observe_sent(server->engine, server->host, message->host, bytes);
-    /* The acknowledgement overtakes pieces that wait for their turn. */
+    /* The acknowledgement overtakes chunks that wait for their turn. */
     if (message->kind == PUSH) {
         dsgd_mailbox_send_detached(to, reply, 0);
     } else {

@@ -177,7 +177,7 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
     turns->over = channel->semaphore;
     /* true for dsgd_send(); false for a push or fetch, which waits for the arrival */
     const bool is_message = message->whole != NULL;
-    /* This channel waits for each push or fetch, so its last one must be over. */
+    /* The channel sends pushes and fetches one at a time, so its last one must be over. */
     await_turn(turns, !is_message && turns->whose == channel
                           ? INFINITY
                           : dsgd_greater(turns->free_s, turns->there_s - route.latency_s));

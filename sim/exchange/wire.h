@@ -11,9 +11,9 @@
 
 /** Times at which the copy engines and the encoder of one host become free. */
 typedef struct dsgd_copies {
-    double out_s, in_s; /* time at which the last copy out of device memory ends; the same for
-                         * copies into device memory */
-    double encoded_s; /* time at which the encoder has compressed its last piece (encodings.c) */
+    double out_s, in_s; /* end of the last copy out of device memory; end of the last copy into
+                         * device memory */
+    double encoded_s; /* time at which the encoder has compressed its last chunk (encodings.c) */
 } dsgd_copies;
 
 /**
@@ -34,18 +34,18 @@ typedef struct dsgd_wire {
     int64_t polls; /* number of polls that found nothing at the instant polled_s */
     bool unsent; /* messages.c: true if the last message was not sent, because the worker had
                   * failed */
-    int answers; /* pair.c: sources of the requests that the worker answers: DSGD_ANYONE for all
-                  * workers, 1 for given workers, 0 before the first answer */
+    int answers; /* pair.c: workers whose requests this worker answers: DSGD_ANYONE means any
+                  * worker, 1 means given workers, 0 means that it has not answered yet */
     int64_t collectives; /* collectives.c: number of collectives that the worker has started */
     struct dsgd_reduction *gathered; /* collectives.c: control data of the last dsgd_allgather(),
                                       * which the worker may still read */
-    struct dsgd_partial *partial; /* partial.c: the worker's only partial collective; two would need
-                                   * an order */
+    struct dsgd_partial *partial; /* partial.c: partial collective of the worker, which has at
+                                   * most one */
     struct dsgd_activation *early; /* partial.c: activations that came before `partial` existed */
     struct dsgd_turns *inlet; /* turns.c: queue of messages into a server; NULL before first use */
     struct dsgd_inbound {
-        struct dsgd_channel *first, *last; /* first and last channel in the queue of channels that
-                                            * want to send to this host */
+        struct dsgd_channel *first, *last; /* first and last channel in the queue of channels
+                                            * that want to send to this host */
         double instant_s; /* arrival time of the first channel of the present instant; channels
                            * that arrive within 5 ps of it arrive at the same instant */
     } inbound; /* turns.c: state of the queue of senders */

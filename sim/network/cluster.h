@@ -46,11 +46,11 @@ bool dsgd_placement_is_given(const dsgd_lines *placement);
 
 /**
  * Stores the hosts of the workers, and then the hosts of the servers, in places[machine->n_hosts].
- * A host is stored as its index in natural order. A placement lists hosts by index or by name; the
- * list may be longer than needed. An empty placement means the natural order. The natural order and
- * a random order contain only hosts that exist in the platform. If a worker is a group of hosts,
- * its hosts are consecutive in the order. With the word "outer", the first hosts of all workers
- * come before the second hosts of all workers, and so on. (placement.c)
+ * A host is stored as its index in natural order. A placement lists hosts by index or by name, and
+ * may list more hosts than are needed. An empty placement means the natural order. The natural
+ * order and a random order contain only hosts that exist in the platform. If a worker is a group of
+ * hosts, its hosts are consecutive in the order. With the word "outer", the first hosts of all
+ * workers come before the second hosts of all workers, and so on. (placement.c)
  *
  * @param names [n_hosts] names of the hosts in natural order; NULL if the names are n0, n1, ...
  */
@@ -90,8 +90,8 @@ const char *dsgd_cluster_reason(const char *line);
 
 /**
  * Returns the number of the host with index @p lane in a worker that is a group of hosts. All other
- * functions of this header treat such a worker as one host, with the number @p host; the numbers of
- * servers follow those of the workers. A message that a worker sends on lane i travels from its
+ * functions of this header treat such a worker as one host, with the number @p host. The numbers of
+ * servers follow the numbers of workers. A message that a worker sends on lane i travels from its
  * host i to host i of the receiver (dsgd_steps.lane). For lane 0 and for a server, returns @p host.
  * (placement.c)
  */
@@ -174,8 +174,8 @@ typedef enum dsgd_port {
 } dsgd_port;
 
 /**
- * Returns the mailbox for messages from host @p from to host @p to. If @p from is -1, any host can
- * send to it. @p channel must be less than 65,536.
+ * Returns the mailbox for messages from host @p from to host @p to. If @p from is -1, messages from
+ * any host use the mailbox. @p channel must be less than 65,536.
  */
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
 
@@ -200,7 +200,7 @@ double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
 /** Sends a message and waits until it has arrived, like MPI_Ssend(). */
 void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes);
 
-/** Sends a message and returns at once. No actor can wait for its arrival at the sender. */
+/** Sends a message and returns at once. The sender cannot wait for the arrival of the message. */
 void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
 
 /** Waits for a message and returns its payload. */

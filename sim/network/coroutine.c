@@ -5,7 +5,7 @@
  * Stacks are parts of large memory mappings. The kernel provides memory only for pages that have
  * been written, usually one page of a stack of 128 KiB. A guard page below a stack splits its
  * mapping, and a process can have only 65,530 mappings (vm.max_map_count). Therefore only the first
- * stacks have a guard page. In small runs, a stack overflow is thus found.
+ * stacks have a guard page, so that small runs detect a stack overflow.
  */
 #include "sim/network/coroutine.h"
 
@@ -198,8 +198,8 @@ void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
 
 void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
 {
-    from->next = stacks.ended; /* This is safe, because no coroutine can take the stack before
-                                * the jump. */
+    from->next = stacks.ended; /* No coroutine can take this stack before the jump, because none
+                                * is opened in between. */
     stacks.ended = from;
     running = to;
     announce(from, to, true);

@@ -11,8 +11,8 @@
 enum { CHILDREN = 4 };
 
 /**
- * Returns whether @p a comes before @p b: compares keys, then numbers. Does not use branches,
- * because a processor could not predict them.
+ * Returns whether entry @p a comes before entry @p b. Compares keys, then numbers. Does not use
+ * branches, because a processor could not predict them.
  */
 static inline bool precedes(const struct dsgd_heap_entry *a, const struct dsgd_heap_entry *b)
 {
@@ -32,7 +32,7 @@ void dsgd_heap_push(dsgd_heap *heap, double key, uint64_t number, void *what)
     heap->entry[i] = new;
 }
 
-/** Returns the index of the lesser one of two entries, without branches. */
+/** Returns the index of the lesser of the entries @p i and @p j, without branches. */
 static inline size_t lesser(const dsgd_heap *heap, size_t i, size_t j)
 {
     return i + ((j - i) & -(size_t)precedes(&heap->entry[j], &heap->entry[i]));

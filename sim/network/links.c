@@ -3,8 +3,8 @@
  * Implements the network `flows`: a message first takes the latency of its route. Then its bytes
  * share all links of the route with other messages, in a max-min fair way (maxmin.h).
  *
- * traces/shapes/ defines the links and routes of each topology. SimGrid defines those of platforms
- * from XML files.
+ * traces/shapes/ defines the links and routes of each topology. For platforms from XML files,
+ * SimGrid defines the links and routes.
  */
 #include "base/round.h"
 #include "sim/network/network.h"
@@ -12,7 +12,8 @@
 #include "traces/shapes/shape.h"
 
 static const dsgd_platform *platform;
-static void *(*take)(size_t bytes); /* returns zeroed memory that exists until the end of the run */
+static void *(*take)(size_t bytes); /* function that returns zeroed memory, which exists until
+                                     * the end of the run */
 static const int *places; /* [n_hosts] index of each host of the run among all hosts of the
                            * platform */
 static dsgd_pipe *pipes; /* [n_pipes] one pipe per link, in the order of the links' numbers */
@@ -63,7 +64,7 @@ static dsgd_links find_path(int from, int to)
 static dsgd_route find_limits(int from, int to)
 {
     if (latencies_s == NULL)
-        /* SimGrid reports hosts that no path connects */
+        /* SimGrid's function, because it reports hosts that no path connects */
         return dsgd_network_simgrid.route(from, to);
     const dsgd_links found = find_path(from, to);
     dsgd_route limits = {found.latency_s, found.flow_bytes_per_s};

@@ -5,9 +5,9 @@
  *
  * The pipes that are being solved are called open, and so are all their flows. If a pipe that is
  * not open limits an open flow, this flow gets at most its present rate. The result is a solution
- * for all pipes, with one exception: a flow has changed in a pipe that is not open, and this pipe
- * limits flows or is now overfull. Then this pipe is opened, too, and all open pipes are solved
- * again.
+ * for all pipes, with one exception. A flow may have changed in a pipe that is not open, and this
+ * pipe limits flows or is now overfull. Then this pipe is opened, too, and all open pipes are
+ * solved again.
  */
 #include "sim/network/maxmin.h"
 
@@ -38,7 +38,7 @@ static dsgd_heap limits; /* heap of the open flows that have a limit; the key is
                           * weight */
 static uint64_t n_rounds;
 
-/** Returns a list of pointers that has memory for one more pointer than @p n. */
+/** Returns the list, with memory for one more pointer. @p n is the present length of the list. */
 static void *with_room(void *list, size_t n, size_t *room)
 {
     if (n < *room)
@@ -59,7 +59,7 @@ static void touch(dsgd_pipe *pipe)
     pipe->touched = true;
     pipe->next_touched = first_touched;
     first_touched = pipe;
-    if (solving.number == 0) /* plans the solution after all other events of this instant */
+    if (solving.number == 0) /* the event happens after all other events of this instant */
         dsgd_event_plan(&solving, dsgd_events_now_s());
 }
 

@@ -44,7 +44,7 @@ typedef struct dsgd_flow {
                     * their weights */
     double limit_bytes_per_s; /* largest rate of the flow in B/s; INFINITY if the flow has no
                                * limit of its own */
-    const double *factor; /* factor that multiplies the limit; it may change during the run; NULL
+    const double *factor; /* factor that multiplies the limit and may change during the run; NULL
                            * means 1 */
     double bytes; /* number of bytes that are left at the time since_s; greater than 0 */
 

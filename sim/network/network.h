@@ -10,7 +10,7 @@
 
 /** A message on its way. It is a member of the struct that is sent. */
 typedef struct dsgd_flight {
-    dsgd_event arrival; /* event at which the message arrives; must be the first member;
+    dsgd_event arrival; /* event at which the message arrives (must be the first member);
                          * runtime.c sets `happen` */
     struct dsgd_room *room; /* links.c: memory that later messages in this struct reuse */
     double bytes; /* size of the message; an integer */
@@ -25,9 +25,9 @@ typedef struct dsgd_network_ops {
      */
     const char *(*version)(void);
     /**
-     * Opens the links of @p n_hosts hosts, or of the XML file at @p path, and stores the places of
-     * the hosts in places[machine->n_hosts]. take() returns zeroed memory that exists until the end
-     * of the run.
+     * Opens the links of @p n_hosts hosts, or the links of the XML file at @p path. Stores the
+     * places of the hosts in places[machine->n_hosts]. take() returns zeroed memory that exists
+     * until the end of the run.
      */
     dsgd_status (*open)(const dsgd_machine *machine, int n_hosts, const char *path, int *places,
                         void *(*take)(size_t bytes), dsgd_error *error);
@@ -36,7 +36,7 @@ typedef struct dsgd_network_ops {
     dsgd_route (*route)(int from, int to);
     /**
      * Optional. Multiplies bandwidths by @p factor from now on. @p from and @p to are groups or
-     * regions: the limit of each flow between them changes, and the bandwidth of the link that all
+     * regions. The limit of each flow between them changes, and the bandwidth of the link that all
      * these flows share. If @p from and @p to are equal, the links out of the group and into it
      * change. If @p to is negative, the NIC of the host at place @p from changes. `slow` is NULL if
      * links cannot change.
@@ -72,7 +72,7 @@ typedef struct dsgd_links {
     double latency_s; /* latency in seconds: for a shape's links, in addition to their own
                        * latencies; for SimGrid's links, the sum of their latencies */
     double flow_bytes_per_s; /* largest rate of one flow in B/s, in addition to the limits of the
-                              * links; INFINITY if there is none */
+                              * links; INFINITY if only the links limit a flow */
 } dsgd_links;
 
 /** Returns whether the links of this run come from SimGrid, instead of the platform's shape. */

@@ -14,16 +14,16 @@ typedef struct host {
 } host;
 
 typedef struct node {
-    int n_nics; /* number of the node's NICs that have hosts of the collective; 0 between two
-                 * collectives */
+    int n_nics; /* number of the node's NICs that have hosts of the collective; reset to 0 for
+                 * the next collective */
     int index; /* index of the node among the nodes of the collective */
 } node;
 
 struct dsgd_nodes {
     host *host; /* [n] place of each host */
     node *node; /* [highest place + 1] nodes of the platform */
-    int *first; /* [highest place + 1] first host of the collective at each NIC; -1 if there is
-                 * none */
+    int *first; /* [highest place + 1] first host of the collective at each NIC; -1 if no host of
+                 * the collective has this NIC */
     int *sender; /* [n_nodes][n_nics] hosts of the collective that send streams */
     int n_nodes, n_nics;
     double flow_bytes_per_s; /* largest rate of one flow between groups, in B/s */
@@ -94,7 +94,7 @@ dsgd_nccl_shape dsgd_nodes_shape(dsgd_nodes *nodes, const int *chosen, int n)
     shape.gpus = (double)n / shape.n_nodes;
     nodes->n_nodes = shape.n_nodes;
     nodes->n_nics = shape.nics;
-    /* also resets the numbers of NICs and the first hosts, for the next collective */
+    /* this loop also resets n_nics and first, for the next collective */
     for (int i = 0; i < n; i++) {
         const host *const at = &nodes->host[chosen[i]];
         node *const of = &nodes->node[at->node];

@@ -1,7 +1,7 @@
 /**
  * @file paths.h
  * Closed forms for the times of messages that share no link with other messages, on a switch or on
- * groups. links.c computes the same times from links; this header computes them by arithmetic, for
+ * groups. links.c computes the same times from links. This header uses only arithmetic, for
  * millions of messages.
  */
 #pragma once
@@ -10,8 +10,8 @@
 
 /** The connection of one host to the network. */
 typedef struct dsgd_path_end {
-    int island, group; /* number of the host's node; number of its group; 0 if the platform has
-                        * no nodes or groups */
+    int island, group; /* number of the host's node and of its group; 0 if the platform has no
+                        * nodes or groups */
     double bytes_per_s, latency_s; /* bandwidth of the host: its equal share of its NIC; latency
                                     * of the NIC */
 } dsgd_path_end;
@@ -26,7 +26,7 @@ typedef struct dsgd_paths {
 /**
  * Returns the paths between the cluster's hosts, or NULL if messages can share links, because there
  * is no closed form then. The memory exists until the program ends. If 2^k consecutive hosts of a
- * switch share a NIC, per_nic is 2^k, and the time of a message assumes that all 2^k hosts start a
+ * switch share a NIC, per_nic is 2^k. The time of a message then assumes that all 2^k hosts start a
  * message at the same instant.
  */
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts);

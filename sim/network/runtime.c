@@ -60,7 +60,7 @@ typedef struct actor {
     dsgd_semaphore *awaited; /* semaphore that the actor waits for; NULL if it waits for none, or
                               * after the post */
     dsgd_transfer *sent, *received; /* transfers that the actor waits for between two steps; NULL
-                                     * if there is none */
+                                     * if it waits for no transfer */
     int n_awaited; /* number of transfers that the actor waits for */
     int host, lane;
 
@@ -77,11 +77,11 @@ typedef struct queue {
     actor *first, *last;
 } queue;
 
-static actor main_actor; /* represents the function that runs the simulation */
+static actor main_actor; /* actor that represents the function that runs the simulation */
 static actor *self = &main_actor;
 static queue ready;
 static bool ended;
-static double unused_s; /* receives start times of messages that no caller needs */
+static double unused_s; /* memory for start times of messages that no caller needs */
 
 static void append(queue *q, actor *a)
 {
@@ -163,7 +163,7 @@ static void leave(queue *q, const actor *a)
 static void wake(dsgd_event *alarm)
 {
     actor *const a = (actor *)alarm;
-    /* leaves the queue at once, because an actor can be in only one queue */
+    /* The actor leaves the queue at once, because an actor can be in only one queue. */
     if (a->awaited != NULL)
         leave(&a->awaited->waiting, a);
     append(&ready, a);
@@ -253,8 +253,8 @@ dsgd_semaphore *dsgd_semaphore_new(void)
 }
 
 /**
- * Decrements the count of a semaphore. If the count is 0, appends the caller to the queue instead,
- * and returns true.
+ * Decrements the count of a semaphore and returns false. If the count is 0, appends the calling
+ * actor to the queue instead, and returns true.
  */
 static bool has_to_queue(dsgd_semaphore *semaphore)
 {
@@ -317,7 +317,7 @@ struct dsgd_transfer {
 struct dsgd_mailbox {
     dsgd_transfer *first, *last; /* list of transfers: all are sent and not received, or all are
                                   * received and not sent */
-    int owner; /* host of the only receiver, set by dsgd_mailbox_own(); -1 if there is none */
+    int owner; /* host of the only receiver, set by dsgd_mailbox_own(); -1 before such a call */
     void *data; /* pointer for the user of the mailbox, see dsgd_mailbox_data() */
 };
 
@@ -425,7 +425,7 @@ static inline dsgd_transfer *new_transfer(void (*happen)(dsgd_event *arrival))
 
 /**
  * Returns the first transfer of a mailbox that waits for this side (a sender if @p sending is
- * true). If there is none, returns a new transfer that waits for the other side.
+ * true). If no transfer does, returns a new transfer that waits for the other side.
  */
 static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
 {
@@ -592,8 +592,8 @@ void *dsgd_mailbox_recv(dsgd_mailbox *mailbox)
 /* --- step actors ------------------------------------------------------------------------------ */
 
 /**
- * Starts to wait for a condition. Returns whether the current actor must wait; if so, it is woken
- * later. Returns false if the condition is already true.
+ * Starts to wait for a condition. Returns false if the condition is already true. Otherwise,
+ * returns true, and the current actor is woken later.
  */
 static bool has_to_wait(dsgd_await for_what)
 {

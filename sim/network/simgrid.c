@@ -53,13 +53,13 @@ static void initialise(void)
         "--cfg=network/optim:Full",
         "--cfg=surf/precision:1e-12",
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
-        "--cfg=contexts/factory:thread", /* sanitizers cannot follow raw stack switches, so each
-                                          * actor gets a thread */
+        "--cfg=contexts/factory:thread", /* Sanitizers cannot follow raw stack switches, so each
+                                          * actor gets a thread. */
 #else
-        "--cfg=contexts/stack-size:128", /* KiB per stack */
+        "--cfg=contexts/stack-size:128", /* stack size in KiB */
 #endif
         "--log=root.thres:critical",
-        "--log=ker_engine.app:file:/dev/null", /* not logged: run.c reports deadlocks */
+        "--log=ker_engine.app:file:/dev/null", /* not logged, because run.c reports deadlocks */
         "--cfg=contexts/guard-size:0", /* a guard page would split a memory mapping, and a
                                         * process has a limited number of mappings */
     };
@@ -434,7 +434,7 @@ static bool advance(double until_s)
             sg_sem_acquire_timeout(driver.ends, left_s);
         driver.waits = false;
     }
-    sg_actor_yield(); /* lets carriers run whose messages arrive at the same instant */
+    sg_actor_yield(); /* lets the carriers run whose messages arrive at this instant */
     return true;
 }
 

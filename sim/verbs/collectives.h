@@ -50,13 +50,13 @@ const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours);
 
 /**
  * Computes x_i <- (1/n) sum_j x_j, like MPI_Allreduce() with a division by n. Waits for all
- * members, piece by piece.
+ * members, chunk by chunk.
  */
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
 /**
- * Computes x_i <- sum_j x_j, like MPI_Allreduce() with MPI_SUM. Waits for all members, piece by
- * piece.
+ * Computes x_i <- sum_j x_j, like MPI_Allreduce() with MPI_SUM. Waits for all members, chunk by
+ * chunk.
  */
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
@@ -64,22 +64,22 @@ void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 typedef enum dsgd_collective_kind {
     DSGD_ALLREDUCE, /* computes x_i <- (1/n) sum_j x_j, and waits for all members */
     /*
-     * Computes x_i <- sum_j x_j, but each member receives only its own n-th part of every piece,
+     * Computes x_i <- sum_j x_j, but each member receives only its own n-th part of every chunk,
      * like MPI_Reduce_scatter_block() with MPI_SUM. Before an allgather collects the parts, a
      * member may change x only by verbs that act element by element: linear combinations and local
      * steps.
      */
     DSGD_REDUCE_SCATTER,
-    DSGD_ALLGATHER, /* assembles x_i from the parts of all members; each member sends its n-th part
-                     * of every piece */
-    DSGD_REDUCE, /* computes x_root <- sum_j x_j; the other x_i do not change; pass a copy if x is a
-                  * model */
+    DSGD_ALLGATHER, /* assembles x_i from the parts of all members; each member sends its n-th
+                     * part of every chunk */
+    DSGD_REDUCE, /* computes x_root <- sum_j x_j, and changes no other x_i; if x is a model, pass
+                  * a copy of it */
     DSGD_BROADCAST /* computes x_i <- x_root; a member waits only for the members between it and the
                     * root of a tree */
 } dsgd_collective_kind;
 
 /**
- * Executes a collective on @p x, piece by piece, and waits until it is complete. @p root is the
+ * Executes a collective on @p x, chunk by chunk, and waits until it is complete. @p root is the
  * number of a member; only DSGD_REDUCE and DSGD_BROADCAST use it.
  */
 void dsgd_collective_run(dsgd_node *self, dsgd_collective_kind part, dsgd_vector *x, int root,
@@ -115,10 +115,10 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
 
 /*
  * A partial collective is an allreduce that the workers execute again and again. Each execution is
- * called a version; version t belongs to step t. A version starts when a worker activates it. Each
- * worker then contributes the present contents of its send buffer, even if the worker has not
+ * called a version, and version t belongs to step t. A version starts when a worker activates it.
+ * Each worker then contributes the present contents of its send buffer, even if the worker has not
  * reached step t yet. (S. Li et al., "Taming unbalanced training workloads in deep learning with
- * partial collective operations", PPoPP 2020; S. Li et al., WAGMA-SGD, TPDS 2021.)
+ * partial collective operations", PPoPP 2020. S. Li et al., WAGMA-SGD, TPDS 2021.)
  */
 
 /** Selects the worker that activates a version. */
@@ -145,8 +145,8 @@ typedef struct dsgd_partial_spec {
      */
     bool draining;
     /*
-     * true: dsgd_partial_sum() sets each piece of the send buffer to 0 when it has the sum of the
-     * piece.
+     * true: when dsgd_partial_sum() has received the sum of a chunk, it sets this chunk of the send
+     * buffer to 0.
      */
     bool discarding;
     /*
@@ -172,7 +172,7 @@ void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x
 void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x);
 
 /**
- * Let t be the current step. For each piece, computes send buffer <- send buffer + g, arrives at
+ * Let t be the current step. For each chunk, computes send buffer <- send buffer + g, arrives at
  * version t, and waits until version t or a later version is complete. Then @p sum becomes the sum
  * of the group's contributions to the latest complete version. @p g and @p sum may be the same
  * vector.
@@ -180,8 +180,8 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x);
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum);
 
 /**
- * For each piece, computes send buffer <- x, and then arrives and waits like dsgd_partial_sum().
- * Finally, it computes
+ * For each chunk, computes send buffer <- x, and then arrives and waits like dsgd_partial_sum().
+ * Let sum be the result of dsgd_partial_sum(). Finally, it computes
  *     x <- sum / on_time       if on_time > 0, version t is the latest, and it contains this x,
  *     x <- (sum + x) / late    otherwise.
  */

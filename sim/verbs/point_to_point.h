@@ -77,15 +77,15 @@ enum { DSGD_ANYONE = -1 };
 
 /**
  * Waits for the next request of dsgd_pair_average() or dsgd_pair_fetch(), and answers it with x.
- * Only assist() may call this verb. If @p from is DSGD_ANYONE, answers one piece of a request of
- * any worker. If @p from is a rank, answers all pieces of that worker's request, while other
+ * Only assist() may call this verb. If @p from is DSGD_ANYONE, answers one chunk of a request of
+ * any worker. If @p from is a rank, answers all chunks of that worker's request, while other
  * workers wait for their turn. A worker must always use DSGD_ANYONE or always use ranks.
  */
 void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x, int from);
 
 /**
  * Computes (x + y) / 2 and stores it in x and y, where y is a copy in host memory. Takes the time
- * to reduce a received vector, and sends no message. Each piece changes at one instant.
+ * to reduce a received vector, and sends no message. Each chunk changes at one instant.
  */
 void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 
@@ -97,12 +97,12 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
  */
 
 /**
- * Pushes u to the servers and fetches x from them. A push computes z <- z + u; if u is NULL,
- * nothing is pushed. A fetch computes x <- z; if x is NULL, nothing is fetched. The value of z is
- * the one at the arrival of the request, and includes earlier pushes of this worker. A call with a
- * fetch waits for the answer; a call without a fetch does not wait for the servers. If the call
- * pushes and fetches, the answer for a piece leaves after the push of this piece has been added. So
- * x includes u of this worker, and later pieces of u may still be on their way.
+ * Pushes u to the servers and fetches x from them. A push computes z <- z + u. If u is NULL,
+ * nothing is pushed. A fetch computes x <- z. If x is NULL, nothing is fetched. The value of z is
+ * the value at the arrival of the request, and includes earlier pushes of this worker. A call with
+ * a fetch waits for the answer; a call without a fetch does not wait for the servers. If the call
+ * pushes and fetches, the answer for a chunk leaves after the push of this chunk has been added. So
+ * x includes u of this worker, and later chunks of u may still be on their way.
  */
 void dsgd_server_exchange(dsgd_node *self, dsgd_vector *u, dsgd_vector *x);
 
@@ -128,8 +128,8 @@ void dsgd_serve(dsgd_node *self);
 /** A message that dsgd_recv() returns. */
 typedef struct dsgd_message {
     int from; /* address of the sender: the rank of a worker, or n_workers + the rank of a server */
-    dsgd_vector *x; /* vector of the sender, each piece with its value at the call; NULL if none was
-                     * sent */
+    dsgd_vector *x; /* vector of the sender, each chunk with its value at the call of
+                     * dsgd_send(); NULL if the message has no vector */
     size_t n; /* number of entries of `numbers` */
     const double *numbers; /* [n] numbers of the message; integers up to 2^53 are exact */
 } dsgd_message;
@@ -142,16 +142,16 @@ static inline int dsgd_server_address(const dsgd_node *self, int server)
 
 /**
  * Sends x and numbers[n] to the worker or server with the address @p to; if x is NULL, sends no
- * vector. Like MPI_Isend(), the verb does not wait for the receiver. Each piece of x leaves when it
- * is ready. The call returns when all pieces are ready. With `exchange: blocking: false` it returns
+ * vector. Like MPI_Isend(), the verb does not wait for the receiver. Each chunk of x leaves when it
+ * is ready. The call returns when all chunks are ready. With `exchange: blocking: false` it returns
  * at once, unless the algorithm has the trait DSGD_CANCELS.
  */
 void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, size_t n);
 
 /**
  * Waits for the next message of any sender and returns it, like MPI_Recv() from MPI_ANY_SOURCE. The
- * engine owns the message and its vector; both are valid until this worker or server calls
- * dsgd_recv() again. Returns NULL at virtual time @p until_s; if @p until_s is INFINITY, there is
+ * engine owns the message and its vector. Both are valid until this worker or server calls
+ * dsgd_recv() again. Returns NULL at virtual time @p until_s. If @p until_s is INFINITY, there is
  * no time limit. Also returns NULL in a worker that has failed (DSGD_REJOINS).
  */
 const dsgd_message *dsgd_recv(dsgd_node *self, double until_s);

@@ -32,15 +32,15 @@ dsgd_vector *dsgd_model(dsgd_node *self);
 dsgd_vector *dsgd_vector_new(dsgd_node *self);
 
 /**
- * Returns the number of pieces of x. A piece is what the documentation calls a chunk, and what
- * PyTorch DDP calls a bucket. Every vector is exchanged piece by piece (`exchange: pieces`).
+ * Returns the number of chunks of x. Every vector is exchanged chunk by chunk. In code and in
+ * options, a chunk is called a piece (`exchange: pieces`); in PyTorch DDP, it is called a bucket.
  */
 size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x);
 
 /**
- * Returns a view of x that contains the pieces first, first + stride, ..., which are less than @p
- * end; @p end is at most dsgd_pieces(). A view shares its pieces with x, and making it takes no
- * time. All vectors in one call of a verb must be views of the same pieces. All verbs accept views,
+ * Returns a view of x that contains the chunks first, first + stride, ..., which are less than @p
+ * end; @p end is at most dsgd_pieces(). A view shares its chunks with x, and making it takes no
+ * time. All vectors in one call of a verb must be views of the same chunks. All verbs accept views,
  * except dsgd_gradient(), dsgd_partial_sum() and dsgd_partial_mix().
  */
 dsgd_vector *dsgd_slice(dsgd_node *self, dsgd_vector *x, size_t first, size_t end, size_t stride);
@@ -72,7 +72,7 @@ void dsgd_unlock(dsgd_node *self);
 bool dsgd_next_turn(dsgd_node *self, int64_t local_steps);
 
 /**
- * Computes g <- gradient at x over this step's mini-batch. Returns at once; the pieces of g become
+ * Computes g <- gradient at x over this step's mini-batch. Returns at once; the chunks of g become
  * ready one after another. A second call in the same step uses the same mini-batch, and takes the
  * computation time of a step again.
  */
@@ -96,8 +96,8 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
  * the gradient at the values that x has at the first backward pass. DSGD_ON_GRADIENT is true
  * between two passes.
  *
- * dsgd_units() returns the number of units. Unit u is one piece: dsgd_slice(self, x, u, u + 1, 1).
- * If all pieces become ready together (`exchange: overlap: false`), there is one unit, which is the
+ * dsgd_units() returns the number of units. Unit u is one chunk: dsgd_slice(self, x, u, u + 1, 1).
+ * If all chunks become ready together (`exchange: overlap: false`), there is one unit, which is the
  * whole vector.
  */
 size_t dsgd_units(dsgd_node *self);
@@ -148,7 +148,7 @@ bool dsgd_has_joined(dsgd_node *self);
 double dsgd_time_s(dsgd_node *self);
 
 /**
- * Makes x depend on g: each piece of x becomes ready when the same piece of g becomes ready. Call
+ * Makes x depend on g: each chunk of x becomes ready when the same chunk of g becomes ready. Call
  * it if x is computed from g.
  */
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
@@ -160,7 +160,7 @@ double dsgd_learning_rate(dsgd_node *self);
 
 /**
  * Computes x <- x + U(g, x, t), where U is the worker's optimizer and t is the number of the step.
- * Returns at once. Each piece of x is updated when the same piece of g is ready, and the update
+ * Returns at once. Each chunk of x is updated when the same chunk of g is ready, and the update
  * starts from the value of x at that time. A server has its own optimizer; for a server, t is the
  * number of its local steps.
  */
@@ -170,7 +170,7 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
 /*
  * The verbs for linear combinations return at once. If x or y depends on a gradient that is still
- * being computed, each piece of y changes when this piece of both vectors is ready. If x is ready
+ * being computed, each chunk of y changes when this chunk of both vectors is ready. If x is ready
  * at the call, the verb uses the value that x has at the call.
  */
 
@@ -215,10 +215,7 @@ void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
  */
 void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_spec *encoding);
 
-/**
- * The operations of dsgd_low_rank(). If the argument `transposed` is true, the matrix is
- * transposed.
- */
+/** The operations of dsgd_low_rank(). x, y and transposed are its parameters. */
 typedef enum dsgd_factor_step {
     DSGD_FACTOR_DRAW, /* y <- a random factor, which is the same at all workers */
     DSGD_FACTOR_ORTHOGONALISE, /* y <- the factor y with its columns replaced by an orthonormal
@@ -230,10 +227,10 @@ typedef enum dsgd_factor_step {
 
 /**
  * Computes one step of a low-rank approximation, as PowerSGD does (T. Vogels, S. P. Karimireddy, M.
- * Jaggi, NeurIPS 2019). Each piece is treated as a matrix A whose shape is as close to a square as
+ * Jaggi, NeurIPS 2019). Each chunk is treated as a matrix A whose shape is as close to a square as
  * possible. A factor has @p rank columns. It has as many rows as A has rows, or, if @p transposed
- * is true, as A has columns. If factors would not be smaller than the piece, the factor is the
- * piece itself, and this verb does nothing. @p x is NULL for DSGD_FACTOR_DRAW and
+ * is true, as A has columns. If factors would not be smaller than the chunk, the factor is the
+ * chunk itself, and this verb does nothing. @p x is NULL for DSGD_FACTOR_DRAW and
  * DSGD_FACTOR_ORTHOGONALISE.
  */
 void dsgd_low_rank(dsgd_node *self, dsgd_factor_step step, dsgd_vector *y, dsgd_vector *x,
