@@ -6,7 +6,7 @@
 
 #include "traces/shapes/shape.h"
 
-/** Returns the seconds of an empty message on a route. */
+/** Returns the time of an empty message on a route, in seconds. */
 static double latency_of(const dsgd_platform *platform, const dsgd_shape_route *route)
 {
     double latency_s = 0;
@@ -21,7 +21,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Returns how often a link occurs in a sorted list that contains it. */
+/** Returns how often @p link occurs in a sorted list of links that contains it. */
 static size_t count(const dsgd_shape_route *sorted, size_t link)
 {
     const size_t *first = bsearch(&link, sorted->link, sorted->n, sizeof link, by_number);
@@ -38,7 +38,8 @@ double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const d
                                 double bytes)
 {
     const dsgd_shape *const shape = dsgd_shape_of(platform);
-    dsgd_shape_route all = {NULL}; /* the links of all flows, each once for every flow over it */
+    dsgd_shape_route all = {NULL}; /* links of all flows; a link occurs once for every flow that
+                                    * uses it */
     dsgd_shape_route one = {NULL};
     for (size_t i = 0; i < n; i++)
         shape->route(platform, flows[i].from, flows[i].to, &all);

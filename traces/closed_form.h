@@ -8,9 +8,10 @@
 #include "traces/platform.h"
 
 /**
- * Returns the seconds until all messages have arrived if each host i of @p n_hosts sends @p bytes
- * to host to[i] (-1: sends nothing) at once, without overheads. Hosts are the existing ones
- * (dsgd_platform_there()), in natural order. Not for XML.
+ * Returns the time in seconds until all messages have arrived if each host i of @p n_hosts sends @p
+ * bytes to host to[i] at once, without overheads. If to[i] is -1, host i sends nothing. The hosts
+ * are numbered in natural order among the existing hosts (dsgd_platform_there()). Not for platforms
+ * from XML.
  */
 double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes);
 
@@ -19,9 +20,14 @@ typedef struct dsgd_ends {
     int from, to;
 } dsgd_ends;
 
-/** Returns the seconds until @p n messages have arrived that are all sent at once. Not for XML. */
+/**
+ * Returns the time in seconds until @p n messages have arrived that are all sent at once, @p bytes
+ * each. Not for platforms from XML.
+ */
 double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const dsgd_ends *flows,
                                 double bytes);
 
-/** Returns the seconds of an empty message between two hosts. Not for XML. */
+/**
+ * Returns the time in seconds of an empty message between two hosts. Not for platforms from XML.
+ */
 double dsgd_closed_form_latency_s(const dsgd_platform *platform, int from, int to);

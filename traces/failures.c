@@ -1,7 +1,8 @@
 /**
  * @file failures.c
- * Random failures of each unit: times between failures have a Weibull distribution, and repairs are
- * fixed or exponential. A second list contains failures from events and from a trace file.
+ * The random failures of each unit: times between failures have a Weibull distribution, and repair
+ * times are fixed or exponential. A second list contains the failures from events and from a trace
+ * file.
  */
 #include "traces/failures.h"
 
@@ -144,12 +145,14 @@ struct dsgd_failures {
     const dsgd_failures_config *config;
     uint64_t seed;
     dsgd_failure_units units;
-    int n_all; /* units with random failures */
-    int n_units; /* of them, those that this list contains */
-    dsgd_failure *drawn; /* [n_units] next failure of each unit: a heap, the earliest first */
-    uint32_t *n_drawn; /* [n_units] number of random failures so far */
+    int n_all; /* number of units with random failures */
+    int n_units; /* number of these units that this list contains */
+    dsgd_failure *drawn; /* next failure of each unit, as a heap with the earliest failure first;
+                          * n_units entries */
+    uint32_t *n_drawn; /* number of random failures of each unit so far; n_units entries */
     size_t n_listed, n_taken;
-    dsgd_failure *listed; /* [n_listed] in order of time */
+    dsgd_failure
+        *listed; /* failures from events and the trace, in order of time; n_listed entries */
 };
 
 bool dsgd_failures_any(const dsgd_failures_config *config)
@@ -159,7 +162,7 @@ bool dsgd_failures_any(const dsgd_failures_config *config)
 
 /* --- random failures -------------------------------------------------------------------------- */
 
-/** Replaces a failure by the next one of its unit. */
+/** Replaces *next by the next failure of the same unit. */
 static void draw_next(dsgd_failures *f, dsgd_failure *next)
 {
     const dsgd_failures_config *const config = f->config;
@@ -193,7 +196,10 @@ static void sink(dsgd_failures *f, int i)
     f->drawn[i] = moved;
 }
 
-/** Returns true if the list contains failures of single hosts (@p of_hosts) or of whole workers. */
+/**
+ * Returns true if the list contains failures of single hosts (if @p of_hosts is true) or of whole
+ * workers (if it is false).
+ */
 static bool has(const dsgd_failures *f, bool of_hosts)
 {
     return f->units.which == DSGD_ALL_FAIL || of_hosts == (f->units.which == DSGD_HOSTS_FAIL);
@@ -244,7 +250,10 @@ static void list_events(dsgd_failures *f)
     }
 }
 
-/** Reads a row of a trace: it starts a failure, or ends the worker's last one, open[worker]. */
+/**
+ * Reads row @p i of a trace. A row "down" starts a failure. A row "up" ends the worker's last
+ * failure, whose number is open[worker].
+ */
 static dsgd_status list_row(dsgd_failures *f, const dsgd_csv *csv, size_t i, const size_t column[3],
                             size_t *open, dsgd_error *error)
 {
@@ -365,7 +374,10 @@ bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int
 double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,
                          double since_s)
 {
-    enum { BEHIND_UNITS = 1 << 24 }; /* first stream of random numbers after those of units */
+    enum {
+        BEHIND_UNITS = 1 << 24
+    }; /* first coordinate of random numbers after the coordinates of
+        * the units */
     const dsgd_link_event *const e = (const dsgd_link_event *)config->links.v + i;
     if (e->mtbf_s <= 0)
         return n == 0 ? e->at_s : INFINITY;

@@ -40,7 +40,7 @@ const dsgd_family dsgd_family_normal = {"normal", normal_natural, normal_cumulat
 
 static dsgd_natural lognormal_natural(double mean, double deviation)
 {
-    const double variance = log1p(gsl_pow_2(deviation / mean)); /* of the logarithm */
+    const double variance = log1p(gsl_pow_2(deviation / mean)); /* variance of the logarithm */
     return (dsgd_natural){log(mean) - variance / 2, sqrt(variance)};
 }
 
@@ -82,8 +82,10 @@ static double gamma_log_density(double x, dsgd_natural of)
     return (of.location - 1) * log(y) - y - gsl_sf_lngamma(of.location) - log(of.scale);
 }
 
-/** Returns a first guess: the larger of the power law near 0 and the cube of a normal (Wilson,
- * Hilferty). */
+/**
+ * Returns a first guess of the inverse: the larger of the power law near 0 and the cube of a normal
+ * variate (Wilson, Hilferty).
+ */
 static double gamma_guess(double p, double shape)
 {
     const double power = exp((log(p) + gsl_sf_lngamma(shape + 1)) / shape);
@@ -93,8 +95,9 @@ static double gamma_guess(double p, double shape)
 }
 
 /**
- * Inverts the distribution by Newton's method within a bracket. gsl_cdf_gamma_Pinv() does not
- * converge at some places for shapes from 1,000 on and below 0.3, and then ends the program.
+ * Returns the inverse of the gamma distribution by Newton's method within a bracket.
+ * gsl_cdf_gamma_Pinv() does not converge at some places for shapes above 1,000 or below 0.3, and
+ * then ends the program.
  */
 static double gamma_inverse(double p, dsgd_natural of)
 {

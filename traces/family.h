@@ -5,19 +5,21 @@
  */
 #pragma once
 
-/** The usual parameters of a family. */
+/** The natural parameters of a family. */
 typedef struct dsgd_natural {
     double location; /* normal: mean; lognormal: mean of ln; gamma: shape */
     double scale; /* normal: deviation; lognormal: deviation of ln; gamma: scale */
 } dsgd_natural;
 
-/** A family. The values of all families except normal are positive, with a mean above 0. `mean` and
- * `deviation` have the unit of the values. */
+/**
+ * A family of distributions. Except for normal, values are positive and the mean is above 0. `mean`
+ * and `deviation` have the unit of the values.
+ */
 typedef struct dsgd_family {
-    const char *name; /* also the name of the imbalance kind */
+    const char *name; /* name of the family and of its imbalance kind */
     dsgd_natural (*natural)(double mean, double deviation);
     double (*cumulative)(double x, dsgd_natural of);
-    double (*inverse)(double p, dsgd_natural of); /* p in (0, 1) */
+    double (*inverse)(double p, dsgd_natural of); /* p must be in (0, 1) */
     double (*log_density)(double x, dsgd_natural of); /* -INFINITY outside the support */
 } dsgd_family;
 

@@ -1,7 +1,7 @@
 /**
  * @file fit.c
- * Maximum likelihood: closed forms if there are any, Newton's method for the shape of the gamma
- * distribution, and GSL's minimiser for the shift.
+ * Fits distributions by maximum likelihood. Uses closed forms if there are any, Newton's method for
+ * the shape of the gamma distribution, and GSL's minimiser for the shift.
  */
 #include "traces/fit.h"
 
@@ -18,12 +18,12 @@
 /* --- one distribution ------------------------------------------------------------------------- */
 
 typedef struct sample {
-    const double *x; /* ascending */
+    const double *x; /* values in ascending order */
     size_t n;
-    double mean, deviation; /* of x, with divisor n */
+    double mean, deviation; /* mean and deviation of x, with divisor n */
 } sample;
 
-/** Sets mean and variance of the logarithms of x - shift. */
+/** Sets *mean and *variance of the logarithms of x - shift. */
 static void of_logarithms(const sample *s, double shift, double *mean, double *variance)
 {
     double sum = 0, square = 0;
@@ -38,13 +38,17 @@ static void of_logarithms(const sample *s, double shift, double *mean, double *v
     *variance = square / (double)s->n - d * d;
 }
 
-/** Returns a shape within the range of the imbalance kind (0.04 to 10,000), also after rounding. */
+/**
+ * Limits a shape to the range of the imbalance kind (0.04 to 10,000), with a margin for rounding.
+ */
 static double sane_shape(double shape)
 {
     return fmin(fmax(shape, 0.041), 9900);
 }
 
-/** Fits the shape k: ln k - psi(k) = ln(mean) - mean of ln(x). Minka's first guess is within 2 %.
+/**
+ * Fits a gamma distribution, with shape k from ln k - psi(k) = ln(mean) - mean of ln(x). Minka's
+ * first guess of k is within 2 %.
  */
 static void fit_gamma(const sample *s, double log_mean, dsgd_fit *fit)
 {
@@ -59,10 +63,10 @@ static void fit_gamma(const sample *s, double log_mean, dsgd_fit *fit)
     fit->deviation_s = fit->mean_s / sqrt(shape);
 }
 
-/** Fits mean and deviation for the given shift, and sets the likelihood. */
+/** Fits mean and deviation for the shift of @p fit, and sets the likelihood. */
 static void fit_unshifted(const sample *s, dsgd_fit *fit)
 {
-    double mean = 0, variance = 0; /* of the logarithms */
+    double mean = 0, variance = 0; /* mean and variance of the logarithms */
     if (fit->family != &dsgd_family_normal)
         of_logarithms(s, fit->shift_s, &mean, &variance);
     if (fit->family == &dsgd_family_normal) {
@@ -87,8 +91,10 @@ typedef struct profile {
     dsgd_fit *fit;
 } profile;
 
-/** Returns minus the largest likelihood with the shift exp(@p log_distance) below the smallest
- * value. */
+/**
+ * Returns minus the largest likelihood if the shift is exp(@p log_distance) below the smallest
+ * value.
+ */
 static double minus_likelihood(double log_distance, void *p)
 {
     const profile *const of = p;
@@ -97,7 +103,9 @@ static double minus_likelihood(double log_distance, void *p)
     return -of->fit->log_likelihood;
 }
 
-/** Finds the minimum between two points that enclose it, by Brent's method. */
+/**
+ * Finds the minimum of minus_likelihood() between two points that enclose it, by Brent's method.
+ */
 static void refine(profile *of, double low, double at, double high)
 {
     gsl_function f = {minus_likelihood, of};
@@ -113,9 +121,9 @@ static void refine(profile *of, double low, double at, double high)
 }
 
 /**
- * Selects the best local maximum of the profile likelihood. If there is none, it selects the better
- * end: far below the values for samples without skew (nearly normal), or just below the smallest
- * value for falling densities.
+ * Fits the shift: selects the best local maximum of the profile likelihood. If there is none,
+ * selects the better end of the range: far below the values for samples without skew (nearly
+ * normal), or just below the smallest value for falling densities.
  */
 static void fit_shifted(const sample *s, dsgd_fit *fit)
 {
@@ -213,7 +221,8 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
 {
     const dsgd_fit_groups g = dsgd_fit_group(seconds, worker, n);
     const double mean = gsl_stats_mean(seconds, 1, n);
-    double between = 0, within = 0, squares = 0; /* squares: of the counts */
+    double between = 0, within = 0,
+           squares = 0; /* squares: sum of the squared numbers of values per worker */
     for (size_t i = 0; i < g.n; i++) {
         between += g.count[i] * gsl_pow_2(g.mean[i] - mean);
         squares += gsl_pow_2(g.count[i]);
@@ -225,7 +234,8 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
     const double rest = (double)(n - g.n);
     c.passing_s = rest > 0 ? sqrt(within / rest) : 0;
     if (freedom > 0 && rest > 0) {
-        const double values = ((double)n - squares / (double)n) / freedom; /* per worker */
+        const double values =
+            ((double)n - squares / (double)n) / freedom; /* effective number of values per worker */
         const double excess = between / freedom - within / rest;
         c.persistent_s = sqrt(fmax(0, excess / values));
         c.p_value = gsl_cdf_fdist_Q((between / freedom) / (within / rest), freedom, rest);

@@ -55,7 +55,7 @@ int dsgd_platform_nic_hosts(const dsgd_platform *platform)
     return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
 }
 
-/** Sets the quality of a link that two hosts share. */
+/** Updates the quality of a link by the quality of another host that shares the link. */
 static void share(dsgd_host_quality *q, dsgd_host_quality other)
 {
     q->bandwidth = fmin(q->bandwidth, other.bandwidth);

@@ -1,7 +1,7 @@
 /**
  * @file imbalance_drawn.c
- * Imbalance from distributions, independent for every worker and step: normal, lognormal, gamma,
- * quantiles, mixtures, and operating-system noise.
+ * Imbalance from random distributions, independent for every worker and step: normal, lognormal,
+ * gamma, quantiles, mixtures, and operating-system noise.
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
@@ -17,14 +17,17 @@ typedef struct parametric_params {
     bool scale, common;
 } parametric_params;
 
-/** Constants for all random numbers. */
+/** Constants of a distribution, computed once. */
 typedef struct parametric_state {
     const dsgd_family *family;
     dsgd_natural natural;
-    double low, high; /* probabilities of values below min, and below max */
+    double low, high; /* probabilities of values below min (low) and below max (high) */
 } parametric_state;
 
-/** Sets the state. It also checks the parameters, because that needs the state. */
+/**
+ * Computes the constants of a distribution. Also checks the parameters, because the check needs the
+ * constants.
+ */
 static dsgd_status parametric_load(const dsgd_family *family, const parametric_params *p,
                                    void **state, dsgd_error *error)
 {
@@ -32,7 +35,7 @@ static dsgd_status parametric_load(const dsgd_family *family, const parametric_p
         return dsgd_refuse(error,
                            "%s: mean must be above 0, got %g. Use shift to move the distribution",
                            family->name, p->mean);
-    /* Outside this range, GSL's distribution function of the gamma distribution fails. */
+    /* Outside this range, GSL's function of the gamma distribution fails. */
     if (family == &dsgd_family_gamma &&
         (p->deviation < p->mean / 100 || p->deviation > p->mean * 5))
         return dsgd_refuse(error,
@@ -65,7 +68,8 @@ static double parametric_seconds(const void *params, dsgd_step_at at, double so_
     for (int64_t i = 0; i < p->draws; i++) {
         const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
         const double x = p->shift + s->family->inverse(s->low + u * (s->high - s->low), s->natural);
-        sum += fmin(fmax(x, p->min), p->max); /* only rounding can leave the range */
+        sum += fmin(fmax(x, p->min), p->max); /* limits the effect of rounding, which alone can
+                                               * leave the range */
     }
     return dsgd_imbalance_scaled(p->scale, so_far_s, sum / (double)p->draws);
 }
@@ -192,7 +196,7 @@ static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *
     return DSGD_OK;
 }
 
-/** Returns seconds of a component for a uniform number @p u in (0, 1). */
+/** Returns the seconds of a component for a uniform number @p u in (0, 1). */
 static double component_seconds(const component *c, double u)
 {
     const dsgd_natural natural = {c->mean, c->deviation};
@@ -205,7 +209,7 @@ static double mixture_seconds(const void *params, dsgd_step_at at, double so_far
 {
     const mixture_params *const p = params;
     const component *const c = p->components.v;
-    /* One number per step, the same for all workers. */
+    /* All workers use the same number in a step. */
     const double burst = dsgd_draw_uniform(dsgd_imbalance_draw(at, 0, 0));
     double u = dsgd_imbalance_uniform(at, 1);
     double always = 0, bursting = 0;
@@ -273,7 +277,10 @@ static dsgd_status noise_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
-/** Returns the total length of the interruptions, generated one by one until the step is over. */
+/**
+ * Returns the total length of the interruptions of a step. Generates them one by one until the step
+ * is over.
+ */
 static double exact_sum(const noise_params *p, dsgd_step_at at, double step_s)
 {
     const dsgd_natural length = dsgd_family_lognormal.natural(p->mean_s, p->deviation_s);
@@ -288,18 +295,18 @@ static double exact_sum(const noise_params *p, dsgd_step_at at, double step_s)
 
 /**
  * Operating-system noise: interruptions start at random times of a step (Poisson process) and have
- * lognormal lengths. The step takes longer by their sum.
+ * lognormal lengths. The step takes longer by the sum of their lengths.
  *
- * Up to 16 (1 + (deviation / mean)^2)^3 expected interruptions, which is at most 2,000, they are
- * generated one by one. Above that, their sum is a single random number: a normal one with the mean
- * and variance of the sum, corrected for its skewness (first term of the Cornish-Fisher expansion).
- * The skewness is then at most 1/4, and the error up to the 99.9th percentile is below 2 % of the
- * standard deviation of the sum.
+ * If at most 16 (1 + (deviation / mean)^2)^3 interruptions are expected, which is at most 2,000,
+ * they are generated one by one. Otherwise, their sum is a single random number: a normal variate
+ * with the mean and variance of the sum, corrected for the skewness of the sum (first term of the
+ * Cornish-Fisher expansion). The skewness is then at most 1/4, and the error up to the 99.9th
+ * percentile is below 2 % of the standard deviation of the sum.
  */
 static double noise_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
     const noise_params *p = params;
-    const double expected = p->rate_per_s * so_far_s; /* number of interruptions */
+    const double expected = p->rate_per_s * so_far_s; /* expected number of interruptions */
     const double spread = 1 + gsl_pow_2(p->deviation_s / p->mean_s); /* E[length^2] / E[length]^2 */
     if (expected < 16 * gsl_pow_3(spread))
         return so_far_s + exact_sum(p, at, so_far_s);

@@ -1,7 +1,8 @@
 /**
  * @file imbalance_replay.c
- * Measured step times from a CSV file like those of `dsgd imbalance fit`, with a column of workers.
- * Without a column of steps, the rows of a worker are in the order of its steps.
+ * Measured step times from a CSV file with a column of workers, such as the files of `dsgd
+ * imbalance fit`. Without a column of steps, the rows of a worker must be in the order of its
+ * steps.
  */
 #include "base/csv.h"
 #include "traces/imbalance.h"
@@ -14,10 +15,12 @@ typedef struct replay_params {
 /** The whole file as a table. */
 typedef struct replay_state {
     int64_t n_workers, n_steps;
-    double seconds[]; /* [n_steps][n_workers] */
+    double seconds[]; /* seconds of each worker in each step, [n_steps][n_workers] */
 } replay_state;
 
-/** Reads the columns, and numbers the rows of each worker if there is no column of steps. */
+/**
+ * Reads the columns of the file. If there is no column of steps, numbers the rows of each worker.
+ */
 static dsgd_status read_rows(const dsgd_csv *csv, dsgd_step_times *rows, dsgd_error *error)
 {
     DSGD_TRY(dsgd_step_times_read(csv, NULL, NULL, 0, rows, error));
@@ -35,7 +38,7 @@ static dsgd_status read_rows(const dsgd_csv *csv, dsgd_step_times *rows, dsgd_er
     return DSGD_OK;
 }
 
-/** Converts the rows to a table without gaps. */
+/** Converts the rows to a table. Returns an error if the table would have a gap. */
 static dsgd_status tabulate(const dsgd_csv *csv, const dsgd_step_times *rows, void **state,
                             dsgd_error *error)
 {

@@ -1,8 +1,8 @@
 /**
  * @file imbalance_simple.c
  * Imbalance in closed form: a constant, one slow worker, injected delays, a ramp over the ranks,
- * and the lengths of samples. Also imbalance that belongs to a worker rather than to a step: a GPU
- * that is always faster or slower than others (persistent), and one that is slow for a while
+ * and the lengths of samples. Also imbalance that belongs to a worker instead of a step: a GPU that
+ * is always faster or slower than other GPUs (persistent), and a GPU that is slow for a while
  * (fail_slow).
  */
 #include <gsl/gsl_cdf.h>
@@ -69,7 +69,7 @@ DSGD_IMBALANCE(slow, "one worker is slower than the others in every step", .chec
 typedef struct delay_params {
     int64_t workers;
     double seconds, probability;
-    int chosen; /* index into chosen_words */
+    int chosen; /* index into chosen_words: method of choosing workers */
 } delay_params;
 
 enum { CHOSEN_INDEPENDENT = 1, CHOSEN_STREAM };
@@ -84,7 +84,9 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
-/** Returns true for the first `workers` places of a random permutation: exactly `workers` per step.
+/**
+ * Returns true if the worker is chosen. The first `workers` places of a random permutation are
+ * chosen, so exactly `workers` per step.
  */
 static bool chosen_together(const delay_params *p, dsgd_step_at at)
 {
@@ -93,7 +95,10 @@ static bool chosen_together(const delay_params *p, dsgd_step_at at)
     return place < (uint64_t)p->workers;
 }
 
-/** Returns true if one of `workers` random ranks, which this worker draws alone, is its own. */
+/**
+ * Returns true if the worker is chosen: it draws `workers` random ranks, and one of them is its
+ * own.
+ */
 static bool chosen_independently(const delay_params *p, dsgd_step_at at)
 {
     const double other = 1 - 1.0 / at.n_workers;
@@ -101,14 +106,16 @@ static bool chosen_independently(const delay_params *p, dsgd_step_at at)
            pow(other, (double)p->workers);
 }
 
-/** The stream restarts after this many steps. A run starts in the middle of a stream, where the
- * workers are already at different positions. */
+/**
+ * The stream restarts after this number of steps. A run starts in the middle of a stream, where the
+ * workers already have different positions.
+ */
 enum { STREAM_STEPS = 1000 };
 
 /**
- * Returns true if one of the next `workers` ranks in a stream is the worker's own. All workers read
- * the same stream, each from its own position. A worker that finds its rank stops reading in this
- * step, and is behind the others from then on.
+ * Returns true if the worker is chosen: one of the next `workers` ranks in a stream is its own. All
+ * workers read the same stream, each from its own position. A worker that finds its rank stops
+ * reading in this step, so its position stays behind the positions of other workers.
  */
 static bool chosen_from_stream(const delay_params *p, dsgd_step_at at)
 {
@@ -166,7 +173,7 @@ DSGD_IMBALANCE(delay, "fixed delay of workers that are chosen at random in each 
 typedef struct ramp_params {
     double seconds;
     bool rotate;
-    int64_t levels; /* -1: the number of workers */
+    int64_t levels; /* number of delays; -1 for the number of workers */
 } ramp_params;
 
 static double ramp_seconds(const void *params, dsgd_step_at at, double so_far_s)
@@ -252,7 +259,7 @@ static double persistent_seconds(const void *params, dsgd_step_at at, double so_
 {
     const persistent_params *p = params;
     enum { IS_OUTLIER, FACTOR };
-    at.step = 0; /* the same in all steps */
+    at.step = 0; /* makes the random numbers the same in all steps */
     const double u = dsgd_imbalance_uniform(at, FACTOR);
     if (dsgd_imbalance_uniform(at, IS_OUTLIER) < p->outliers)
         return so_far_s * (p->outlier_min + u * (p->outlier_max - p->outlier_min));
@@ -281,7 +288,9 @@ typedef struct fail_slow_params {
     double factor, slow_steps, healthy_steps;
 } fail_slow_params;
 
-/** Returns the steps until the next renewal, 0 or more: geometric, from its inverse distribution.
+/**
+ * Returns the number of steps until the next renewal, 0 or more. It has a geometric distribution;
+ * @p u is a uniform random number.
  */
 static double gap(double renewal, double u)
 {
@@ -289,12 +298,15 @@ static double gap(double renewal, double u)
 }
 
 /**
- * Returns true if the worker is slow. The state is a Markov chain of two states, which the worker
- * leaves with probabilities 1/slow_steps and 1/healthy_steps per step. Equivalently, each step is a
- * renewal with the sum of the two as probability; a renewal draws the state from its stationary
- * distribution, and otherwise the state stays. The state of a step is therefore that of its last
- * renewal. Renewals are generated in windows of one mean distance, which are searched backwards. A
- * call needs about four random numbers, independently of the durations and the step.
+ * Returns true if the worker is slow in this step. The state is a Markov chain of two states, slow
+ * and healthy, which the worker leaves with probabilities 1/slow_steps and 1/healthy_steps per
+ * step.
+ *
+ * Equivalently, each step is a renewal with probability 1/slow_steps + 1/healthy_steps. A renewal
+ * draws the state from its stationary distribution; otherwise the state stays. The state of a step
+ * is therefore the state of its last renewal. Renewals are generated in windows of one mean
+ * distance, which are searched backwards. A call needs about four random numbers, for any duration
+ * and any step.
  */
 static bool is_slow(const fail_slow_params *p, dsgd_step_at at)
 {
@@ -303,14 +315,14 @@ static bool is_slow(const fail_slow_params *p, dsgd_step_at at)
     const int64_t window = (int64_t)ceil(1 / renewal);
     double upto = (double)(at.step % window);
     for (at.step /= window; at.step >= 0; at.step--, upto = (double)window - 1) {
-        uint32_t n = 0; /* renewals in this window, up to the step */
+        uint32_t n = 0; /* number of renewals in this window up to the step */
         double next = gap(renewal, dsgd_imbalance_uniform(at, 0));
         for (; next <= upto; n++)
             next += 1 + gap(renewal, dsgd_imbalance_uniform(at, 2 * (n + 1)));
         if (n > 0)
             return dsgd_imbalance_uniform(at, 2 * n - 1) < share;
     }
-    /* There is no renewal since the start, whose state is stationary. */
+    /* No renewal has occurred since the start, whose state is stationary. */
     at.step = 0;
     return dsgd_imbalance_uniform(at, UINT32_MAX) < share;
 }

@@ -1,7 +1,7 @@
 /**
  * @file kineto.c
- * Reads a trace event by event. A trace can have millions of events, of which only a few numbers
- * are kept.
+ * Reads a trace of PyTorch's profiler event by event. A trace can have millions of events, of which
+ * only a few numbers are kept.
  */
 #include "traces/kineto.h"
 
@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <zlib.h>
 
-/** A kernel that computes. launched_us is its start until its launch is known. */
+/** A kernel that computes. Until its launch is known, launched_us is the start of the kernel. */
 typedef struct kernel {
     double launched_us, begin_us, end_us;
     double correlation;
@@ -19,7 +19,10 @@ typedef struct launch {
     double correlation, us, tid;
 } launch;
 
-/** An event of the host while it launches a collective: record_param_comms or nccl:all_reduce. */
+/**
+ * An event of the host during the launch of a collective: record_param_comms or nccl:all_reduce,
+ * for example.
+ */
 typedef struct note {
     double begin_us, end_us, tid, bytes, size;
     const char *what, *group;
@@ -36,17 +39,19 @@ typedef struct reader {
     dsgd_kineto *trace;
     gzFile file;
     int last; /* last byte that jansson has read */
-    size_t n_given; /* bytes that jansson has read for the current value */
-    bool is_wrong; /* the next characters are not JSON */
+    size_t n_given; /* number of bytes that jansson has read for the current value */
+    bool is_wrong; /* whether the next characters are not JSON */
     size_t n_launches, n_notes, n_backward;
-    kernel *kernels; /* [trace->n_kernels] */
+    kernel *kernels; /* computing kernels; trace->n_kernels entries */
     launch *launches;
     double *backward_us; /* times at which the host starts each function of a backward pass */
     note *notes;
 } reader;
 
-/** Returns a list with room for another element. A full list is doubled. It is freed with the
- * reader. */
+/**
+ * Returns a list with room for another element. Doubles the size of a full list. The list is freed
+ * with the reader.
+ */
 static void *grow(void *list, size_t n, size_t size)
 {
     return (n & (n - 1)) != 0 ? list : dsgd_xrealloc(list, n == 0 ? 1 : 2 * n, size);
@@ -61,7 +66,10 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/** Returns a text, or the first of a list of texts; empty if it is absent. */
+/**
+ * Returns the text of @p key, or the first text if the value is a list. Returns an empty text if
+ * the key is absent.
+ */
 static const char *text(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -72,7 +80,10 @@ static const char *text(const json_t *object, const char *key)
                                    : "";
 }
 
-/** Returns a number, which can also be a text; NAN if it is absent. */
+/**
+ * Returns the number of @p key, which may also be written as a text. Returns NAN if the key is
+ * absent.
+ */
 static double number(const json_t *object, const char *key)
 {
     const json_t *const value = json_object_get(object, key);
@@ -88,7 +99,7 @@ static double elements_of(const json_t *dimensions)
     double sum = 0, product = 1;
     for (size_t i = 0; i < json_array_size(dimensions); i++) {
         const json_t *const one = json_array_get(dimensions, i);
-        product *= json_number_value(one); /* 0 for a list */
+        product *= json_number_value(one); /* the value is 0 if this element is a list */
         sum += elements_of(one);
     }
     return json_array_size(dimensions) == 0 ? 0 : product + sum;
@@ -114,7 +125,10 @@ static double bytes_of(const event *e)
     return 0;
 }
 
-/** Returns the collective's name from the arguments or the kernel; NULL if both lack it. */
+/**
+ * Returns the name of the collective from the arguments or the kernel's name. Returns NULL if
+ * neither contains a name.
+ */
 static const char *what_of(const event *e)
 {
     static const char *const words[][2] = {
@@ -127,8 +141,10 @@ static const char *what_of(const event *e)
     return *said == '\0' ? NULL : dsgd_xstrdup(said);
 }
 
-/** Returns true for kernels such as ncclKernel_AllReduce_RING_LL... and ncclDevKernel_... RCCL uses
- * both names. */
+/**
+ * Returns true for kernels of collectives, such as ncclKernel_AllReduce_RING_LL or
+ * ncclDevKernel_AllReduce. RCCL uses both kinds of names.
+ */
 static bool is_collective(const event *e)
 {
     return begins(e->name, "ncclKernel") || begins(e->name, "ncclDevKernel") ||
@@ -196,7 +212,10 @@ static void add_event(reader *r, const json_t *json)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/** Skips blanks. Returns true, and skips the next character, if that is @p c (EOF: the end). */
+/**
+ * Skips blanks. If the next character is @p c, skips it and returns true. EOF stands for the end of
+ * the file.
+ */
 static bool skip(reader *r, int c)
 {
     int next = gzgetc(r->file);
@@ -208,19 +227,21 @@ static bool skip(reader *r, int c)
     return next == c;
 }
 
-/** Gives jansson one byte per call, so that it reads at most one byte after a value. */
+/** Gives jansson one byte per call, so that jansson reads at most one byte after a value. */
 static size_t give_byte(void *buffer, size_t room, void *of)
 {
     reader *const r = of;
     const int byte = r->last = gzgetc(r->file);
     (void)room;
-    /* Bytes outside ASCII may be invalid UTF-8, which jansson rejects. */
+    /* Replaces bytes outside ASCII, because they may be invalid UTF-8, which jansson rejects. */
     *(char *)buffer = (char)(byte > 0 && byte < 0x80 ? byte : '?');
     r->n_given += byte != EOF;
     return byte != EOF;
 }
 
-/** Returns the next value, to be freed by json_decref(), or NULL if there is none. */
+/**
+ * Returns the next JSON value, or NULL if there is none. The caller frees it with json_decref().
+ */
 static json_t *take_value(reader *r)
 {
     json_error_t why;
@@ -230,11 +251,12 @@ static json_t *take_value(reader *r)
         JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &why);
     r->is_wrong = value == NULL && !gzeof(r->file);
     if (value != NULL && r->n_given > (size_t)why.position)
-        gzungetc(r->last, r->file); /* jansson reads one byte after a number to find its end */
+        gzungetc(r->last, r->file); /* puts back the byte after a number, which jansson reads to
+                                     * find the end of the number */
     return value;
 }
 
-/** Reads a list of events after its opening bracket. */
+/** Reads a list of events. Its opening bracket has already been read. */
 static bool read_events(reader *r)
 {
     if (skip(r, ']'))
@@ -249,7 +271,7 @@ static bool read_events(reader *r)
     return skip(r, ']');
 }
 
-/** Reads a member of the root. */
+/** Reads the value of member @p key of the root object. */
 static bool read_member(reader *r, const char *key)
 {
     dsgd_kineto *const t = r->trace;
@@ -267,7 +289,7 @@ static bool read_member(reader *r, const char *key)
     return value != NULL;
 }
 
-/** Reads the root: a list of events, or an object with such a list. */
+/** Reads the root: a list of events, or an object that contains such a list. */
 static bool read_root(reader *r)
 {
     if (skip(r, '['))
@@ -285,7 +307,7 @@ static bool read_root(reader *r)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/** Compares by the first member, a double. */
+/** Compares two structs by their first member, a double. */
 static int by_first(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -294,7 +316,7 @@ static int by_first(const void *a, const void *b)
 
 static void sort(void *list, size_t n, size_t size, int (*by)(const void *, const void *))
 {
-    if (n > 1) /* an empty list may be NULL */
+    if (n > 1) /* an empty list may be NULL, which qsort() does not allow */
         qsort(list, n, size, by);
 }
 
@@ -303,7 +325,7 @@ static int by_begin(const void *a, const void *b)
     return by_first(&((const kernel *)a)->begin_us, &((const kernel *)b)->begin_us);
 }
 
-/** Compares by the first two members. */
+/** Compares two structs by their first two members. */
 static int by_both(const void *a, const void *b)
 {
     const int first = by_first(a, b);
@@ -317,8 +339,10 @@ static const launch *launch_of(const reader *r, double correlation)
                               : bsearch(&key, r->launches, r->n_launches, sizeof key, by_first);
 }
 
-/** Returns the number of elements of list[n] whose time at @p offset is at most @p us. The list is
- * ascending. */
+/**
+ * Returns the number of elements of list[n] whose time, at byte @p offset of an element, is at most
+ * @p us. The list must ascend.
+ */
 static size_t n_until(const void *list, size_t offset, size_t n, size_t size, double us)
 {
     size_t low = 0;
@@ -332,23 +356,27 @@ static size_t n_until(const void *list, size_t offset, size_t n, size_t size, do
     return low;
 }
 
-/** Returns the time at which the host launched a kernel; the start of the kernel if that is
- * unknown. */
+/**
+ * Returns the time at which the host launched a kernel. If the launch is unknown, returns the start
+ * of the kernel.
+ */
 static double launched_us(const reader *r, double correlation, double begin_us)
 {
     const launch *const found = launch_of(r, correlation);
     return found == NULL ? begin_us : fmin(found->us, begin_us);
 }
 
-/** Returns the step that contains the time @p us of the host, or SIZE_MAX. */
+/** Returns the index of the step that contains the host's time @p us, or SIZE_MAX. */
 static size_t step_at(const dsgd_kineto *t, double us)
 {
     const size_t k = n_until(t->steps, 0, t->n_steps, sizeof *t->steps, us);
     return k == 0 || us > t->steps[k - 1].end_us + 1e3 ? SIZE_MAX : k - 1;
 }
 
-/** Adds the host's events during the launch of a collective. These events are nested a few levels
- * deep. */
+/**
+ * Completes a collective by the host's events during its launch. These events are nested at most a
+ * few levels deep.
+ */
 static void add_note(const reader *r, dsgd_kineto_call *c)
 {
     enum { MOST_BACK = 64 };
@@ -379,7 +407,9 @@ static void join_calls(reader *r)
     sort(t->calls, t->n_calls, sizeof *t->calls, by_both);
 }
 
-/** Finds, from the order of launches, when collectives are ready and where backward passes start.
+/**
+ * Determines, from the order of launches, when collectives are ready and where backward passes
+ * start.
  */
 static void follow_launches(reader *r)
 {
@@ -410,8 +440,10 @@ static void follow_launches(reader *r)
     }
 }
 
-/** Finds the collectives that delay kernels. Sorts kernels by their start; each then lasts at least
- * until the end of all earlier ones. */
+/**
+ * Determines for each collective whether kernels wait for its end. Sorts kernels by their start,
+ * and extends each kernel to the end of all earlier kernels.
+ */
 static void find_idle(reader *r)
 {
     dsgd_kineto *const t = r->trace;
@@ -429,7 +461,7 @@ static void find_idle(reader *r)
     }
 }
 
-/** Adds to each step the time during which kernels run, including collectives. */
+/** Adds to each step the time during which kernels, including collectives, run. */
 static void count_busy(reader *r)
 {
     dsgd_kineto *const t = r->trace;
@@ -462,7 +494,7 @@ static void finish(reader *r)
     count_busy(r);
 }
 
-/** Reads the file. Returns the reason if it ends early, otherwise NULL. */
+/** Reads the whole file. Returns the reason if the file ends early, otherwise NULL. */
 static const char *read_all(reader *r)
 {
     int code = Z_OK;
@@ -488,7 +520,8 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     gzbuffer(r.file, 1 << 18);
     json_get_alloc_funcs(&keep, &leave);
-    json_set_alloc_funcs(malloc, free); /* there may be millions of events */
+    json_set_alloc_funcs(malloc, free); /* jansson frees each event at once, because there may be
+                                         * millions of them */
     trace->damage = read_all(&r);
     json_set_alloc_funcs(keep, leave);
     gzclose(r.file);

@@ -1,7 +1,7 @@
 /**
  * @file nccl.c
- * NCCL's own cost model of its collectives: each algorithm and protocol has a latency and a rate,
- * and the cheapest choice is used. Rates are in GB/s and latencies in us, as in NCCL.
+ * NCCL's own cost model of its collectives. Each algorithm and protocol has a latency and a rate,
+ * and NCCL uses the cheapest choice. As in NCCL, rates are in GB/s and latencies in us.
  */
 #include "traces/nccl.h"
 
@@ -88,7 +88,9 @@ static const double hop_us[WAYS][ALGORITHMS][PROTOCOLS] = {
     [PCI] = {{1, 2.5, 5.7}, {1, 1.9, 4}},
     [NETWORK] = {{2.7, 4, 14}, {5, 8.5, 14}, {0, 0, 18}, {0, 0, 20.9}}};
 
-/* Indexed by generation and by 1, 2 or more nodes. LL on several nodes: by Intel (0) and AMD (1).
+/*
+ * Rates by generation and by the number of nodes: 1, 2 or more. Limits of LL on several nodes are
+ * by processor: Intel (0) and AMD (1).
  */
 static const double most_of_ll[][3] = {
     {39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}};
@@ -112,7 +114,7 @@ static const double rates_between[][21] = {
     {48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12},
     {96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}};
 
-/** Share of its rate that a tree reaches, by powers of two from 64 bytes on. */
+/** Share of its rate that a tree reaches, for message sizes in powers of two from 64 bytes on. */
 static const double tree_correction[PROTOCOLS][24] = {
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
@@ -121,16 +123,19 @@ static const double tree_correction[PROTOCOLS][24] = {
 
 /* --- the search for rings, simplified --------------------------------------------------------- */
 
-enum { MOST_CHANNELS = 16 }; /* before the number is doubled */
+enum { MOST_CHANNELS = 16 }; /* most channels before their number is doubled */
 
 typedef struct graph {
     int channels;
-    double rate; /* of a channel of a ring */
-    double tree_rate; /* within a node; with two nodes it can be larger than between them */
+    double rate; /* rate of one channel of a ring */
+    double tree_rate; /* rate of one channel of a tree within a node; with two nodes it can exceed
+                       * the rate between nodes */
 } graph;
 
-/** Returns the rings: the number of channels and their common rate that carry the most. Rates below
- * half of one that was found are not tried. */
+/**
+ * Returns the rings: the number of channels and their common rate with the largest total rate.
+ * Rates below about half of the best rate so far are not tried.
+ */
 static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
 {
     const bool one_node = shape->n_nodes == 1;
@@ -138,7 +143,7 @@ static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
         one_node ? rates_within[nccl->generation] : rates_between[nccl->generation];
     const double links = nccl->links_bytes_per_s / 1e9, nic = shape->nic_bytes_per_s / 1e9;
     graph best = {one_node ? 1 : shape->nics, one_node ? links : nic,
-                  0}; /* for NICs below all rates */
+                  0}; /* the result if NICs are slower than all rates */
     double most = 0;
     for (int i = 0; rates[i] > 0 && (most == 0 || rates[i] > 0.49 * best.rate); i++) {
         double all = one_node ? MOST_CHANNELS : shape->nics * floor(nic / rates[i] + 1e-9);
@@ -166,15 +171,15 @@ static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
 
 /* --- rates and latencies ---------------------------------------------------------------------- */
 
-/** The collective whose cost is asked for. */
+/** The collective whose cost is computed. */
 typedef struct question {
     const dsgd_nccl *nccl;
     const dsgd_nccl_shape *shape;
     dsgd_nccl_call call;
     graph graph;
     double n; /* total number of GPUs */
-    double steps; /* of a ring */
-    int nodes; /* 0: one node, 1: two nodes, 2: more */
+    double steps; /* number of steps of a ring */
+    int nodes; /* class of the number of nodes: 0 for one, 1 for two, 2 for more */
 } question;
 
 static bool is_offered(const question *q, int algorithm, int protocol)
@@ -189,7 +194,7 @@ static bool is_offered(const question *q, int algorithm, int protocol)
            q->shape->gpus > 1 && (algorithm == NVLS) == (q->shape->n_nodes == 1);
 }
 
-/** Returns the bus bandwidth of all channels that sum in the switch. */
+/** Returns the bus bandwidth of all channels of NVLS, which sums in the switch. */
 static double nvls_rate(const question *q, int algorithm)
 {
     const double gpus = q->shape->gpus;
@@ -223,7 +228,7 @@ static double channels_rate(const question *q, bool is_tree, int protocol)
     return all;
 }
 
-/** Returns the bandwidth of the collective in GB/s. */
+/** Returns the bandwidth of the collective, in GB/s. */
 static double rate_of(const question *q, int algorithm, int protocol)
 {
     if (algorithm == TREE)
@@ -236,7 +241,7 @@ static double rate_of(const question *q, int algorithm, int protocol)
 static double ring_latency_us(const question *q, int protocol, double hop, double between)
 {
     const int nodes = q->shape->n_nodes;
-    if (q->call == DSGD_NCCL_BROADCAST) /* a hop, and the rest is pipelined */
+    if (q->call == DSGD_NCCL_BROADCAST) /* one hop; the rest of a broadcast is pipelined */
         return q->nodes == 0 ? hop : hop_us[NETWORK][RING][protocol];
     const double posted = (q->nccl->amd_host ? 2.0 : 1.0) * (protocol == SIMPLE ? 3 : 1);
     if (nodes > 1)
@@ -247,13 +252,13 @@ static double ring_latency_us(const question *q, int protocol, double hop, doubl
 
 static double latency_us(const question *q, int algorithm, int protocol)
 {
-    static const double pci_bytes_per_s = 16e9; /* NVLinks are faster */
+    static const double pci_bytes_per_s = 16e9; /* bandwidth of PCIe; NVLinks are faster */
     const double gpus = q->shape->gpus;
     const int way = q->nccl->links_bytes_per_s > pci_bytes_per_s ? NVLINK : PCI;
     const double hop = hop_us[way][algorithm][protocol];
     /*
-     * With one GPU per node nothing hides the network. Simple flushes, which takes the latency
-     * twice.
+     * With one GPU per node, nothing hides the latency of the network. Protocol Simple flushes,
+     * which takes the latency twice.
      */
     const double declared_s = q->nccl->network_latency_s, low_s = q->nccl->low_latency_s;
     const double network_s = protocol == SIMPLE || low_s <= 0 ? declared_s : low_s;
@@ -269,7 +274,8 @@ static double latency_us(const question *q, int algorithm, int protocol)
     return base + hop + 2 * levels * between;
 }
 
-static const double payload[PROTOCOLS] = {1.0 / 2, 120.0 / 128, 1}; /* share of the sent bytes */
+static const double payload[PROTOCOLS] = {1.0 / 2, 120.0 / 128,
+                                          1}; /* share of useful bytes among the sent bytes */
 
 static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, double bytes)
 {
@@ -288,12 +294,12 @@ static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, do
     const double of_ring = turns * (q->n - 1) / q->n;
     const double by_nics = algorithm == RING ? of_ring : q->shape->n_nodes > 2 ? 2 : 1;
     const double nic_share = within ? 0 : by_nics / q->shape->nics;
-    if (!within) /* no factor exceeds the NICs; LL and LL128 also send flags */
+    if (!within) /* the rate cannot exceed the NICs' bandwidth; LL and LL128 also send flags */
         rate = fmin(rate, q->shape->nic_bytes_per_s / 1e9 / nic_share * payload[protocol]);
     const double by_gpu = algorithm == RING ? of_ring
                           : algorithm == TREE
                               ? 2 * (gpus - 1) / gpus
-                              : 1 + 1 / gpus; /* data to the switch, and the sum from it */
+                              : 1 + 1 / gpus; /* data to the switch, and the sum from the switch */
     return (dsgd_nccl_cost){.algorithm = algorithms[algorithm],
                             .protocol = protocols[protocol],
                             .latency_s = latency * 1e-6,
@@ -316,8 +322,8 @@ static const dsgd_nccl_table *table_of(const dsgd_nccl *nccl, const dsgd_nccl_sh
 }
 
 /**
- * Returns the time of a size: linear in logarithms between two sizes, constant below the smallest
- * size, and with the rate of the largest size above it.
+ * Returns the measured time for a size: interpolated linearly in logarithms between two sizes,
+ * constant below the smallest size, and with the rate of the largest size above the largest size.
  */
 static double measured_us(const dsgd_nccl_table *table, double bytes)
 {
@@ -334,7 +340,7 @@ static double measured_us(const dsgd_nccl_table *table, double bytes)
     return y[k - 1] * pow(y[k] / y[k - 1], share);
 }
 
-/** Sets the time from a log, instead of the time from the model. */
+/** Replaces the time from the model by the time from a log. */
 static void set_measured(const dsgd_nccl_table *table, double bytes, dsgd_nccl_cost *cost)
 {
     const double us = measured_us(table, bytes);

@@ -1,13 +1,13 @@
 /**
  * @file nccl_fit.c
- * Fits the factors of a machine to its logs: finds the smallest mean error on a grid around the
+ * Fits the factors of a machine to its logs. Finds the smallest mean error on a grid around the
  * factor of the largest sizes, and then on finer grids around the best point.
  */
 #include "traces/nccl.h"
 
 enum { STEPS = 20, ZOOMS = 4 };
 
-/** Returns ln(time of the model / time in the log) for size @p i. */
+/** Returns ln(time of the model / time in the log) for size number @p i. */
 static double error_of(const dsgd_nccl *nccl, const dsgd_nccl_measured *of, size_t i)
 {
     const double bytes = of->table.bytes.v[i];
@@ -17,8 +17,10 @@ static double error_of(const dsgd_nccl *nccl, const dsgd_nccl_measured *of, size
 
 double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of)
 {
-    /* Large messages determine the time of training steps. The model lacks the jumps below 64 KiB.
-     * Errors above `most` count equally. */
+    /*
+     * Large messages determine the time of training steps. The model lacks the jumps of measured
+     * times below 64 KiB. Errors above `most` count like `most`.
+     */
     static const double large_bytes = 8 * 0x1p20, least_bytes = 64 * 0x1p10, most = 0.3;
     double sum = 0, weights = 0;
     for (size_t i = 0; i < of->table.bytes.n; i++) {
@@ -30,7 +32,7 @@ double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of)
     return sum / weights;
 }
 
-/** The two factors within nodes, or between nodes. */
+/** The two factors for collectives within nodes, or between nodes. */
 typedef struct pair {
     double *bandwidth, *latency;
 } pair;
@@ -41,8 +43,10 @@ static pair pair_of(dsgd_nccl *nccl, bool within)
                   : (pair){&nccl->bandwidth, &nccl->latency};
 }
 
-/** Returns the mean error over the logs within nodes, or between nodes. A small penalty prefers the
- * factors nearest to 1. */
+/**
+ * Returns the mean error over the logs within nodes (if @p within is true) or between nodes. A
+ * small penalty prefers factors near 1.
+ */
 static double error_of_all(dsgd_nccl *nccl, const dsgd_nccl_measured *logs, size_t n, bool within)
 {
     static const double per_bandwidth = 0.02, per_latency = 0.003;

@@ -1,6 +1,6 @@
 /**
  * @file nccl_json.c
- * Reads the JSON of nccl-tests, which has one object per run.
+ * Reads the JSON output of nccl-tests, which has one object per run.
  */
 #include <jansson.h>
 
@@ -12,15 +12,17 @@ static double number(const json_t *object, const char *key)
     return x > 0 && x < 1e18 ? x : 0;
 }
 
-/** Returns a text, which is empty if there is none. */
+/** Returns the text of @p key, or an empty text if there is none. */
 static const char *word(const json_t *object, const char *key)
 {
     const char *const text = json_string_value(json_object_get(object, key));
     return text == NULL ? "" : dsgd_xstrdup(text);
 }
 
-/** Returns nodes, ranks and GPU. The JSON lists one device per process, which can have more (-g,
- * -t). */
+/**
+ * Returns a log with the numbers of nodes and ranks and the GPU. The JSON lists one device per
+ * process, but options -g and -t give a process several GPUs.
+ */
 static dsgd_nccl_log shape_of(const char *file, const json_t *config)
 {
     const json_t *const devices = json_object_get(config, "devices");
@@ -30,7 +32,7 @@ static dsgd_nccl_log shape_of(const char *file, const json_t *config)
         const json_t *const d = json_array_get(devices, i);
         int64_t k = 0;
         if (number(d, "group") != number(json_array_get(devices, 0), "group"))
-            continue; /* groups run at the same time */
+            continue; /* counts only one group, because groups run at the same time */
         while (k < log.table.nodes && strcmp(hosts[k], word(d, "hostname")) != 0)
             k++;
         hosts[k] = word(d, "hostname");
@@ -65,7 +67,7 @@ static void read_results(const char *file, const json_t *root, dsgd_nccl_logs *l
         dsgd_nccl_log_add(&logs->v[logs->n - 1], bytes,
                           out > 0 && in > 0 ? (out + in) / 2 : out + in, 1);
         last = bytes;
-        /* cv_pct is the standard deviation divided by the mean of the times of option -I. */
+        /* cv_pct is the relative standard deviation of the times with option -I, in percent. */
         varies = fmax(varies, number(json_object_get(r, "out_of_place_per_iter"), "cv_pct"));
         varies = fmax(varies, number(json_object_get(r, "in_place_per_iter"), "cv_pct"));
     }

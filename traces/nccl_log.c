@@ -1,7 +1,7 @@
 /**
  * @file nccl_log.c
- * Reads the output of nccl-tests line by line. A row is recognised by its bandwidth, which is its
- * size divided by its time, because columns differ between versions and other processes write
+ * Reads the output of nccl-tests line by line. A row is recognised by its bandwidth, which must be
+ * its size divided by its time, because columns differ between versions and other processes write
  * between rows.
  */
 #include "traces/nccl_log.h"
@@ -11,19 +11,20 @@
 enum { MOST_WORDS = 256, MOST_RANKS = 4096 };
 enum { NO_TABLES = -1, NOT_NAMED = -2 };
 
-/** The state of the reader: facts about the following rows, and their table. */
+/** The state of the reader: the present table, and facts from earlier lines that hold for it. */
 typedef struct state {
     const char *file;
-    int call; /* of the test that a line names, or NO_TABLES, NOT_NAMED */
+    int call; /* collective of the last named test, or NO_TABLES, NOT_NAMED */
     const char *gpu;
-    int64_t n_ranks, highest; /* number of lines of ranks, and the highest rank */
-    const char **hosts; /* [n_hosts] */
+    int64_t n_ranks, highest; /* number of lines of ranks, and the highest rank in them */
+    const char **hosts; /* names of the hosts; n_hosts entries */
     int64_t n_hosts;
-    int64_t said_ranks, said_nodes; /* as a line of NCCL itself reports them */
+    int64_t said_ranks,
+        said_nodes; /* numbers of ranks and nodes that a line of NCCL itself reports */
     bool sockets;
-    dsgd_nccl_log *table; /* NULL if none has started */
+    dsgd_nccl_log *table; /* present table; NULL if none has started */
     bool sums, has_root;
-    double algbw, busbw; /* the largest, in GB/s */
+    double algbw, busbw; /* largest bandwidths of the table, in GB/s */
 } state;
 
 int dsgd_nccl_call_of(const char *line, int otherwise)
@@ -69,7 +70,7 @@ static bool is_whole(const char *word, double *x)
     return strspn(word, "0123456789") == strlen(word) && is_number(word, x) && *x < 1e15;
 }
 
-/** Replaces the prefixes of mpirun by blanks, such as [1,0]<stdout>: */
+/** Replaces the prefixes of mpirun, such as [1,0]<stdout>:, by blanks. */
 static void blank_prefixes(char *line)
 {
     for (char *end = line; (end = strstr(end, "]<std")) != NULL;) {
@@ -81,7 +82,10 @@ static void blank_prefixes(char *line)
     }
 }
 
-/** Reads time and bandwidths of a buffer. Returns true if they fit each other. */
+/**
+ * Reads the time and bandwidths of a buffer. Returns true if the bandwidth agrees with size and
+ * time.
+ */
 static bool is_timed(char *const *words, row *r)
 {
     return is_number(words[0], &r->us) && is_number(words[1], &r->algbw) &&
@@ -89,7 +93,10 @@ static bool is_timed(char *const *words, row *r)
            fabs(r->bytes / r->us / 1e3 - r->algbw) <= 0.0051 + 1e-3 * r->algbw;
 }
 
-/** Returns 1 and sets *r if the line contains a row, 0 if it contains a damaged row, else -1. */
+/**
+ * Returns 1 and sets *r if the line contains a row. Returns 0 if the line contains a damaged row,
+ * and -1 if it contains no row.
+ */
 static int row_of(char *line, row *r)
 {
     static const char *const types[] = {"int8",   "uint8",  "int32",    "uint32",   "int64",
@@ -140,7 +147,10 @@ void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line)
     }
 }
 
-/** Returns true if the rounded bandwidths fit a number of ranks. */
+/**
+ * Returns true if the rounded bandwidths of the table agree with this collective and number of
+ * ranks.
+ */
 static bool fits(const state *s, int call, int64_t ranks)
 {
     const double share = (double)(ranks - 1) / (double)ranks;
@@ -150,7 +160,10 @@ static bool fits(const state *s, int call, int64_t ranks)
     return fabs(s->busbw - s->algbw * ratio) <= 0.0051 * (1 + ratio);
 }
 
-/** Sets the collective and shape of the table, or leaves it out if they contradict each other. */
+/**
+ * Ends the present table: sets its collective and shape, or removes the table if they contradict
+ * its bandwidths.
+ */
 static void end_table(state *s, dsgd_nccl_logs *logs)
 {
     dsgd_nccl_log *const log = s->table;
@@ -163,7 +176,7 @@ static void end_table(state *s, dsgd_nccl_logs *logs)
     const bool complete = s->n_ranks > 0 && s->n_ranks == s->highest + 1;
     int call = s->call == NOT_NAMED ? seen : s->call;
     if (call >= 0 && complete && !fits(s, call, s->n_ranks))
-        call = seen; /* a script may name other tests before it starts */
+        call = seen; /* a script may name other tests before it starts one */
     s->table = NULL;
     logs->left_out += call < 0;
     logs->n -= call < 0;
@@ -205,7 +218,7 @@ static void add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *logs)
 /* --- other lines ------------------------------------------------------------------------------ */
 
 /**
- * Reads a line of a rank: `#  Rank  0 Group  0 Pid 7000 on node0 device  0 [0x07] NVIDIA H100`.
+ * Reads a line about a rank: `#  Rank  0 Group  0 Pid 7000 on node0 device  0 [0x07] NVIDIA H100`.
  * Earlier versions print less.
  */
 static void note_rank(state *s, const char *rank)
@@ -235,7 +248,7 @@ static void note_line(state *s, const char *line, dsgd_nccl_logs *logs)
     if (s->table != NULL &&
         (rank != NULL || strstr(line, "# nThread") != NULL || strstr(line, "_perf"))) {
         end_table(s, logs);
-        *s = (state){.file = s->file, .call = s->call}; /* another run */
+        *s = (state){.file = s->file, .call = s->call}; /* another run has started */
     }
     s->call = dsgd_nccl_call_of(line, s->call);
     if (rank != NULL)

@@ -7,35 +7,40 @@
 
 #include "traces/nccl.h"
 
-/** One pass over ascending sizes. */
+/** A table of a log: the times of one pass over ascending sizes. */
 typedef struct dsgd_nccl_log {
     const char *file;
-    double *lines; /* [table.bytes.n] line of each size, from 1 */
+    double *lines; /* line number of each size, from 1; table.bytes.n entries */
     const char *gpu; /* name of the GPU; NULL if unknown */
-    int64_t ranks; /* 0 if unknown and several numbers fit the bandwidths */
-    bool sockets; /* a line of NCCL reports that it uses sockets */
-    dsgd_nccl_table table; /* nodes: 0 if unknown; us: mean of in-place and out-of-place */
+    int64_t ranks; /* number of ranks; 0 if unknown because several numbers agree with the
+                    * bandwidths */
+    bool sockets; /* whether a line of NCCL reports that it uses sockets */
+    dsgd_nccl_table table; /* nodes is 0 if unknown; us is the mean of in-place and out-of-place
+                            * times */
 } dsgd_nccl_log;
 
 typedef struct dsgd_nccl_logs {
     size_t n;
     dsgd_nccl_log *v;
-    size_t left_out; /* damaged rows, and tables of collectives that are not supported */
+    size_t
+        left_out; /* number of damaged rows, and of tables of collectives that are not supported */
     const char *said; /* sentence on the variation of times in JSON; NULL if there is none */
-    size_t n_refused; /* tables whose bandwidths and numbers of ranks contradict each other */
-    const char *refused; /* sentence on the first of them */
+    size_t n_refused; /* number of tables whose bandwidths contradict their number of ranks */
+    const char *refused; /* sentence on the first of these tables */
 } dsgd_nccl_logs;
 
-/** Appends a table. */
+/** Appends a table and returns it. */
 dsgd_nccl_log *dsgd_nccl_logs_add(dsgd_nccl_logs *logs, dsgd_nccl_log log);
-/** Appends a size to a table. */
+/** Appends a size to a table, with its time and its line number. */
 void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line);
 
-/** Returns the collective of the test that a line names: -1 if it is not supported, @p otherwise if
- * the line names no test. */
+/**
+ * Returns the collective of the test that a line names. Returns -1 if the test is not supported,
+ * and @p otherwise if the line names no test.
+ */
 int dsgd_nccl_call_of(const char *line, int otherwise);
 
-/** Appends the tables of a text. */
+/** Appends the tables of a log in text form. */
 void dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs);
 
 /* --- JSON (nccl_json.c) ----------------------------------------------------------------------- */
@@ -43,7 +48,9 @@ void dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs
 /** Returns true if a text starts like the JSON of nccl-tests (-J). */
 bool dsgd_nccl_json_is(const char *head);
 
-/** Appends the tables of a text, which keep @p file. Returns DSGD_EIO if the text is not JSON or
- * ends early. */
+/**
+ * Appends the tables of a log in JSON. @p file must outlive the tables. Returns DSGD_EIO if the
+ * text is not JSON or ends early.
+ */
 dsgd_status dsgd_nccl_json_read(const char *file, const char *text, dsgd_nccl_logs *logs,
                                 dsgd_error *error);

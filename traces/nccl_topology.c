@@ -1,7 +1,7 @@
 /**
  * @file nccl_topology.c
- * Reads the elements with expat, each with the chain of its ancestors. The longer the common start
- * of two chains is, the nearer are a NIC and a GPU.
+ * Reads the elements of a topology with expat, each with the chain of its ancestors. A NIC is the
+ * nearer to a GPU, the longer the common start of their chains is.
  */
 #include "traces/nccl_topology.h"
 
@@ -14,11 +14,13 @@ enum { MOST_DEPTH = 64, MOST_DEVICES = 1024 };
 
 /** A GPU or a port of a NIC. */
 typedef struct device {
-    int64_t chain[MOST_DEPTH]; /* numbers of its ancestors */
+    int64_t chain[MOST_DEPTH]; /* numbers of the ancestors, outermost first */
     size_t line, at_depth;
-    const char *name, *bus; /* bus: of its PCIe ancestor; NULL if it has none */
-    double bytes_per_s; /* of a NIC, or of all links of a GPU */
-    double pci_bytes_per_s; /* INFINITY if unknown */
+    const char *name, *bus; /* name of the device; bus ID of its PCIe ancestor, NULL if there is
+                             * none */
+    double bytes_per_s; /* bandwidth of a NIC, or of all links of a GPU */
+    double pci_bytes_per_s; /* bandwidth of the slowest PCIe link above the device; INFINITY if
+                             * unknown */
     int64_t links;
 } device;
 
@@ -31,18 +33,21 @@ typedef struct reading {
     dsgd_nccl_topology *t;
     XML_Parser parser;
     size_t lines_before;
-    const char *root, *wrong; /* wrong: reason to stop reading */
+    const char *root, *wrong; /* name of the root element; reason to stop reading */
     size_t depth;
     int64_t n_elements, sm, gcn;
-    device around; /* the open element, in the form of a device inside it */
-    device outside[MOST_DEPTH]; /* the same for its ancestors */
+    device around; /* properties of the open element, which a device inside it inherits */
+    device outside[MOST_DEPTH]; /* the same properties for each ancestor of the open element */
     devices gpus, nics;
-    devices gpu_slots, nic_slots; /* PCI devices of the class of GPUs or NICs */
+    devices gpu_slots, nic_slots; /* PCI devices of the class of GPUs, and of the class of NICs */
     size_t n_targets, n_hosts;
-    const char **targets, **hosts; /* targets: of links between GPUs */
+    const char **targets, **hosts; /* bus IDs at which links between GPUs end; hashes of hosts */
 } reading;
 
-/* Newer versions of expat have a new name for this function, which older ones lack. */
+/*
+ * Newer versions of expat have another name for XML_GetCurrentLineNumber(), which older versions
+ * lack.
+ */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static size_t line_of(const reading *r)
@@ -53,7 +58,7 @@ static size_t line_of(const reading *r)
 
 static const struct {
     const char *device, *name;
-} gpu_names[] = {/* from pci.ids */
+} gpu_names[] = {/* PCI device IDs, from pci.ids */
                  {"0x1db1", "V100"},   {"0x1db4", "V100"},  {"0x1db5", "V100"},
                  {"0x1db8", "V100"},   {"0x20b0", "A100"},  {"0x20b2", "A100"},
                  {"0x20b5", "A100"},   {"0x20f1", "A100"},  {"0x2330", "H100"},
@@ -100,7 +105,7 @@ static device *add_device(reading *r, devices *to, const char *name)
 static void read_pci(reading *r, const char **a)
 {
     const double speed = number(a, "link_speed"),
-                 lane = speed < 8 ? 0.6 : 0.75; /* usable share of GT/s */
+                 lane = speed < 8 ? 0.6 : 0.75; /* usable share of the transfer rate in GT/s */
     const double rate = speed * lane * number(a, "link_width") * 1e9 / 8;
     const char *const class = attribute(a, "class"), *const id = attribute(a, "device");
     r->around.bus = dsgd_xstrdup(attribute(a, "busid"));
@@ -115,7 +120,7 @@ static void read_pci(reading *r, const char **a)
         add_device(r, &r->nic_slots, r->around.bus);
 }
 
-/** NVIDIA's GPUs from a compute capability on: generation, and GB/s of a link in NCCL. */
+/** NVIDIA's GPUs from compute capability sm on: their generation, and GB/s of a link in NCCL. */
 typedef struct capability {
     int64_t sm;
     int generation;
@@ -135,7 +140,7 @@ static const capability *capability_of(int64_t sm)
     return c;
 }
 
-/** Returns GB/s of a link between AMD's GPUs in RCCL. */
+/** Returns the bandwidth that RCCL assumes for a link between AMD's GPUs, in GB/s. */
 static double xgmi_rate(int64_t gcn)
 {
     return gcn >= 0x940 && gcn < 0xa00 ? 48 : gcn == 0x90a || gcn == 0x910 ? 36 : 24;
@@ -155,7 +160,10 @@ static void read_link(reading *r, const char **a, bool amd)
         note_word(&r->targets, &r->n_targets, attribute(a, "target"));
 }
 
-/** Returns true for an interface of containers or bridges. NCCL's sockets list these, too. */
+/**
+ * Returns true if a network interface belongs to a container or bridge. NCCL's sockets list such
+ * interfaces, too.
+ */
 static bool is_virtual(const char *name)
 {
     static const char *const begins[] = {"veth", "br-", "cali", "tunl", "docker", "virbr"};
@@ -170,12 +178,13 @@ static void read_element(reading *r, const char *name, const char **a)
     if (strcmp(name, "pci") == 0)
         read_pci(r, a);
     else if (strcmp(name, "gpu") == 0) {
-        const char *const gcn = attribute(a, "gcn"); /* 910, or gfx90a:sramecc+:xnack- */
+        const char *const gcn =
+            attribute(a, "gcn"); /* for example 910, or gfx90a:sramecc+:xnack- */
         add_device(r, &r->gpus, attribute(a, "dev"));
         r->gcn = strtoll(gcn + (strncmp(gcn, "gfx", 3) == 0 ? 3 : 0), NULL, 16);
         r->sm = (int64_t)number(a, "sm");
     } else if (strcmp(name, "net") == 0 && !is_virtual(attribute(a, "name"))) {
-        static const double most = 1e7; /* Mb/s, that is 10 Tb/s; no port is faster */
+        static const double most = 1e7; /* 10 Tb/s in Mb/s; no port is faster */
         const double speed = number(a, "speed");
         add_device(r, &r->nics, attribute(a, "name"))->bytes_per_s =
             speed > most ? 0 : speed * 1e6 / 8;
@@ -221,7 +230,8 @@ static void XMLCALL end_element(void *data, const char *name)
         return;
     r->around = r->outside[--r->depth];
     if (r->depth == 0)
-        XML_StopParser(r->parser, XML_FALSE); /* a web page may continue */
+        XML_StopParser(r->parser, XML_FALSE); /* stops, because a web page may continue after the
+                                               * topology */
 }
 
 /* --- the node --------------------------------------------------------------------------------- */
@@ -235,11 +245,11 @@ static int nearness(const device *gpu, const device *nic)
     return n;
 }
 
-/** Returns the names of the NICs that are nearest to a GPU, and marks these in @p used. */
+/** Returns the names of the NICs that are nearest to a GPU, and marks these NICs in @p used. */
 static const char *nearest(const devices *nics, const device *gpu, bool *used)
 {
     char *names = dsgd_xstrdup("");
-    int most = 2; /* a NIC of another processor is not near */
+    int most = 2; /* number of common ancestors below which a NIC belongs to another processor */
     for (size_t k = 0; k < nics->n; k++)
         most = nearness(gpu, &nics->v[k]) > most ? nearness(gpu, &nics->v[k]) : most;
     for (size_t k = 0; k < nics->n; k++)
@@ -288,7 +298,8 @@ static void compare_gpus(const reading *r, const devices *gpus)
     }
     if (least->links > 0)
         t->links_bytes_per_s = (dsgd_said){least->bytes_per_s, least->line};
-    if (least->links != most->links && r->gcn == 0) /* those of an MI250X differ */
+    if (least->links != most->links && r->gcn == 0) /* the numbers of links of AMD's MI250X differ
+                                                     * by design */
         t->warnings = dsgd_xprintf("%sline %zu: GPU %s has %jd links, but GPU %s in line %zu has "
                                    "%jd. Check whether a link is down\n",
                                    t->warnings, least->line, least->name, least->links, most->name,
@@ -372,7 +383,7 @@ dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_ncc
 
 enum { MOST_COLUMNS = 256 };
 
-/** Splits a line into at most MOST_COLUMNS words. */
+/** Splits a line into at most MOST_COLUMNS words and returns their number. */
 static size_t split(const char *line, const char **words)
 {
     char *rest = dsgd_xprintf("%.*s", (int)strcspn(line, "\n"), line), *word = NULL;
@@ -418,8 +429,8 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
     for (const char *c = text; c < row; c++)
         line += *c == '\n';
     while (columns < n_heads && strcmp(heads[columns], "CPU") != 0)
-        gpus +=
-            strstr(heads[columns++], "GPU") != NULL; /* the first may follow an escape sequence */
+        gpus += strstr(heads[columns++], "GPU") !=
+                NULL; /* the first name may follow an escape sequence */
     *t = (dsgd_nccl_topology){.gpus = {(double)gpus, line}, .warnings = "", .sharing = ""};
     for (size_t g = 0; g < gpus; g++) {
         row += strcspn(row, "\n");

@@ -1,8 +1,8 @@
 /**
  * @file platform.h
- * A platform: the modelled machine. Its network is written as SimGrid XML; this code does not call
- * SimGrid. A platform also has costs that SimGrid does not model, such as CPU time per message and
- * per reduced byte.
+ * A platform: the modelled machine. Its network is written as SimGrid XML, but this code does not
+ * call SimGrid. A platform also has costs that SimGrid does not model, such as CPU time per message
+ * and per reduced byte.
  */
 #pragma once
 
@@ -18,83 +18,102 @@ typedef enum dsgd_platform_library {
     DSGD_LIBRARY_RCCL
 } dsgd_platform_library;
 
-/** Hosts that differ from the others. If several entries name a host, their factors multiply and
- * their latencies add. */
+/**
+ * An entry for hosts that differ from the other hosts. If several entries name a host, their
+ * factors are multiplied and their latencies are added.
+ */
 typedef struct dsgd_platform_entry {
-    int64_t first, count; /* hosts first to first + count - 1 in natural order; first -1: none */
-    dsgd_numbers list; /* further hosts */
-    double speed, bandwidth; /* factors */
-    double latency_s; /* added to each message at its sender and at its receiver */
+    int64_t first,
+        count; /* hosts first to first + count - 1 in natural order; none if first is -1 */
+    dsgd_numbers list; /* further hosts, by number */
+    double speed,
+        bandwidth; /* factors on the speed of the hosts and on the bandwidth of their NICs */
+    double latency_s; /* latency added to each message at its sender and at its receiver */
 } dsgd_platform_entry;
 
-/** A group of hosts with a name: region i is group i. */
+/** A group of hosts with a name. Region i is group i. */
 typedef struct dsgd_region {
     const char *name;
-    int64_t hosts; /* only the first `hosts` of its group_hosts exist; 0: all */
-    double price; /* of a gigabyte that leaves the region, in the currency of GPUs */
+    int64_t
+        hosts; /* number of existing hosts, the first of the group_hosts places; 0: all places */
+    double price; /* price of a gigabyte that leaves the region, in the currency of `price` */
 } dsgd_region;
 
-/** A route from one region to another. It also holds for the opposite direction, unless that has
- * its own route. */
+/**
+ * A route from one region to another. It also holds for the opposite direction, unless that
+ * direction has its own route.
+ */
 typedef struct dsgd_region_route {
     const char *from, *to;
-    double latency_s, round_trip_s; /* one of them is given; the other is 0 */
-    double flow_bytes_per_s, bytes_per_s; /* limit of one flow, and of all together; 0: no limit */
+    double latency_s, round_trip_s; /* one-way and round-trip latency, of which one is given; the
+                                     * other is 0 */
+    double flow_bytes_per_s, bytes_per_s; /* limit of one flow, and of all flows together; 0: no
+                                           * limit */
 } dsgd_region_route;
 
-/** A platform, filled by dsgd_platform_options from a YAML file (traces/platforms/ or the user's).
+/**
+ * A platform. dsgd_platform_options fills it from a YAML file (traces/platforms/ or the user's).
  */
 typedef struct dsgd_platform {
     const char *summary;
     const char *origin;
-    const char *gpu; /* name of the GPU, such as H100; NULL if it has none or any */
+    const char *gpu; /* name of the GPU, such as H100; NULL if not given */
     dsgd_platform_topology topology;
-    const char *file; /* for topology XML */
+    const char *file; /* path of the SimGrid file, for topology XML */
     struct {
         bool scaled;
-        double bandwidth, latency; /* factors on all links of the file, if scaled */
+        double bandwidth, latency; /* if scaled: factors on all links of the file */
     } file_links;
-    /** Bandwidth of a NIC per direction; in a tree, dragonfly or torus of every link. */
+    /**
+     * Bandwidth of a NIC per direction. In a fat tree, dragonfly, torus or HammingMesh, bandwidth
+     * of every link.
+     */
     double host_bandwidth_bytes_per_s;
-    double host_latency_s; /* between the nearest two hosts that do not share a node */
-    dsgd_numbers size, up, cables; /* extents of the topology: see the options */
-    int64_t group_hosts; /* hosts per group */
-    double group_flow_bytes_per_s; /* limit of one flow between groups */
-    double group_bytes_per_s; /* capacity of a group towards all others, each direction */
-    double group_latency_s; /* added between groups */
-    dsgd_structs regions; /* of dsgd_region: groups with names */
-    dsgd_structs routes; /* of dsgd_region_route: connections between two regions */
+    double host_latency_s; /* latency between the nearest two hosts that do not share a node */
+    dsgd_numbers size, up, cables; /* extents of the topology, as the options describe them */
+    int64_t group_hosts; /* number of hosts per group */
+    double group_flow_bytes_per_s; /* bandwidth limit of one flow between groups */
+    double group_bytes_per_s; /* bandwidth between a group and all others, per direction */
+    double group_latency_s; /* latency added between groups */
+    dsgd_structs regions; /* names of the groups, of type dsgd_region */
+    dsgd_structs routes; /* connections between two regions, of type dsgd_region_route */
     double route_bandwidth, route_latency; /* factors on all routes */
-    int n_there,
-        *there; /* [n_there] existing hosts, if a region has fewer than group_hosts; else 0 */
-    int *route_of; /* [regions][regions] from, to: its route, -1 if none; NULL without regions */
-    int64_t island_hosts; /* hosts of a node, which also share a fast network; 0: no nodes */
-    int64_t island_nics; /* NICs per node, shared evenly by its hosts */
-    double island_bytes_per_s; /* between a host and the network of its node, per direction */
-    double island_latency_s; /* between two hosts of a node */
+    int n_there, *there; /* existing hosts if a region has fewer than group_hosts, n_there entries;
+                          * else n_there is 0 */
+    int *route_of; /* index of the route between two regions, -1 if none, [regions][regions] from,
+                    * to; NULL without regions */
+    int64_t island_hosts; /* number of hosts of a node, which share a fast network; 0: no nodes */
+    int64_t island_nics; /* number of NICs per node, shared evenly by its hosts */
+    double island_bytes_per_s; /* bandwidth between a host and the network of its node, per
+                                * direction */
+    double island_latency_s; /* latency between two hosts of a node */
     dsgd_platform_library library;
-    dsgd_nccl nccl; /* for LIBRARY_NCCL and LIBRARY_RCCL */
-    /* GPU time that NCCL's collectives take from the computation that they overlap with. */
+    dsgd_nccl nccl; /* parameters of NCCL's cost model, for libraries NCCL and RCCL */
+    /* GPU time that collectives of NCCL take from the computation with which they overlap. */
     double collective_share; /* fraction of a GPU's speed that a collective takes while it runs */
     double collective_launch_s; /* GPU time to launch a collective */
-    double collective_copy_s_per_byte; /* to copy gradients into a bucket and back */
-    dsgd_structs hosts; /* of dsgd_platform_entry; not for XML */
+    double
+        collective_copy_s_per_byte; /* GPU time per byte to copy gradients into a bucket and back */
+    dsgd_structs hosts; /* entries of differing hosts, of type dsgd_platform_entry; not for XML */
     double message_overhead_s; /* CPU time per message, added to its transfer time */
-    double rendezvous_s; /* added to messages larger than eager_bytes */
+    double rendezvous_s; /* time added to messages larger than eager_bytes */
     double eager_bytes;
-    double doubling_bytes; /* from this size on, `collective: auto` uses halving and doubling */
-    double partial_turn_s; /* one iteration of the progress loop of partial collectives */
-    double reduction_s_per_byte; /* to sum or average received bytes, added to the transfer time */
-    double encoding_s_per_byte; /* of gradient compression; below 0: limited by GPU memory */
-    double staging_s_per_byte; /* of a copy between device and host memory, in either direction */
-    double operation_s_per_byte; /* of a framework operation in host memory */
+    double doubling_bytes; /* size from which `collective: auto` uses halving and doubling */
+    double partial_turn_s; /* time of one iteration of the progress loop of partial collectives */
+    double reduction_s_per_byte; /* time to sum or average a received byte, added to the transfer
+                                  * time */
+    double encoding_s_per_byte; /* time of gradient compression; negative: limited by GPU memory */
+    double
+        staging_s_per_byte; /* time of a copy between device and host memory, in either direction */
+    double operation_s_per_byte; /* time of a framework operation in host memory */
     /**
-     * Host speed to which the workload's times refer. 0: the nominal speed; for XML the speed of
-     * worker 0's host, so that a slow worker 0 would make all others fast.
+     * Host speed to which the workload's times refer. 0: the nominal speed. For XML, 0 means the
+     * speed of worker 0's host, so a slow worker 0 would make all other workers fast.
      */
     double reference_flops;
-    double busy_power_w, idle_power_w; /* of a GPU; below 0 if unknown */
-    const char *price; /* of a GPU, see dsgd_platform_price(); NULL if none */
+    double busy_power_w, idle_power_w; /* power of a GPU that computes, and of a GPU that waits;
+                                        * negative if unknown */
+    const char *price; /* price of a GPU, which dsgd_platform_price() reads; NULL if not given */
 } dsgd_platform;
 
 static inline const dsgd_region *dsgd_regions(const dsgd_platform *platform)
@@ -102,8 +121,7 @@ static inline const dsgd_region *dsgd_regions(const dsgd_platform *platform)
     return platform->regions.v;
 }
 
-/** Latency and limits of the connection between two groups, in addition to NICs and group uplinks.
- */
+/** Latency and limits of the connection between two groups, in addition to NICs and uplinks. */
 typedef struct dsgd_between {
     double latency_s;
     double flow_bytes_per_s, bytes_per_s; /* limit of one flow, and of all flows together */
@@ -123,7 +141,7 @@ static inline dsgd_between dsgd_platform_between(const dsgd_platform *platform, 
                           flow > 0 ? flow : INFINITY, all > 0 ? all : INFINITY};
 }
 
-/** Returns number i of size, up or cables; 1 if they are absent. */
+/** Returns number i of option size, up or cables; 1 if the option is absent. */
 static inline double dsgd_extent(const dsgd_numbers *numbers, size_t i)
 {
     return numbers->n == 0 ? 1 : numbers->v[i];
@@ -135,18 +153,23 @@ extern const double dsgd_platform_nominal_flops;
 extern const dsgd_option dsgd_platform_options[];
 
 /**
- * Finds the regions of routes. Returns DSGD_EUSAGE if a region is unknown, or if two regions have
- * neither a route nor a limit for groups.
+ * Finds the regions of all routes. Returns DSGD_EUSAGE if a region is unknown, or if two regions
+ * have neither a route nor a limit for groups.
  */
 dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error);
 
-/** Checks options together, such as groups without a size. Returns DSGD_EUSAGE with a sentence. */
+/**
+ * Checks the options together, for example groups without a size. Returns DSGD_EUSAGE with an
+ * explanation if they are invalid.
+ */
 dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error);
 
 /** Sets the topology to the user's XML file @p path. (shapes/xml.c) */
 void dsgd_platform_take_file(dsgd_platform *platform, const char *path);
 
-/** Returns true if links and hosts follow from the numbers; false if the user's XML contains them.
+/**
+ * Returns true if links and hosts follow from the platform's numbers. Returns false if the user's
+ * XML contains them.
  */
 bool dsgd_platform_has_numbers(const dsgd_platform *platform);
 
@@ -159,16 +182,20 @@ int64_t dsgd_platform_group_hosts(const dsgd_platform *platform);
 /** Returns the group of a host, or 0 if there are no groups. */
 int dsgd_platform_group(const dsgd_platform *platform, int host);
 
-/** Returns the product of the numbers; 1 if there are none. */
+/** Returns the product of the numbers, or 1 if there are none. */
 double dsgd_product(const dsgd_numbers *numbers);
 
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
-/** Returns the largest number of hosts (with regions: of places for hosts). DSGD_PLATFORM_ANY if
- * there is no limit, or if only SimGrid knows it (XML). */
+/**
+ * Returns the largest number of hosts; with regions, the number of places for hosts. Returns
+ * DSGD_PLATFORM_ANY if there is no limit, or if only SimGrid knows the limit (XML).
+ */
 int dsgd_platform_most_hosts(const dsgd_platform *platform);
 
-/** Extents of the dimensions for `collective: rings`, the nearest hosts first; 1 for missing
- * dimensions. */
+/**
+ * Extents of the dimensions for `collective: rings`. The dimension of the nearest hosts comes
+ * first. Missing dimensions have extent 1.
+ */
 enum { DSGD_MOST_DIMENSIONS = 4 };
 typedef struct dsgd_dimensions {
     int n[DSGD_MOST_DIMENSIONS];
@@ -181,9 +208,11 @@ bool dsgd_platform_shares_routes(const dsgd_platform *platform);
 /** Returns the i-th existing host in natural order, or -1 if there are fewer hosts. */
 int dsgd_platform_there(const dsgd_platform *platform, int i);
 
-/** Effect of `hosts` on a host, given by its index in natural order. Not for XML. */
+/**
+ * Effect of the entries in `hosts` on one host, given by its index in natural order. Not for XML.
+ */
 typedef struct dsgd_host_quality {
-    double speed, bandwidth; /* factors */
+    double speed, bandwidth; /* factors on speed and bandwidth */
     double latency_s;
 } dsgd_host_quality;
 dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
@@ -191,50 +220,56 @@ dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
 /** Returns true if two hosts belong to the same node. */
 bool dsgd_platform_same_island(const dsgd_platform *platform, int host, int other);
 
-/** Returns the CPU time of a message and of its handshake, if it needs one. */
+/** Returns the CPU time of a message, with its handshake if the message needs one. */
 static inline double dsgd_platform_message_s(const dsgd_platform *platform, double bytes)
 {
     return platform->message_overhead_s +
            (bytes > platform->eager_bytes ? platform->rendezvous_s : 0);
 }
 
-/** Returns the seconds per byte of a vector to compress or decompress it. */
+/** Returns the time in seconds to compress or decompress a byte of a vector. */
 double dsgd_platform_encoding_s_per_byte(const dsgd_platform *platform);
 
-/** Returns the bandwidth of all links of a NIC, per direction; NAN if only SimGrid knows it (XML).
+/**
+ * Returns the bandwidth of all links of a NIC, per direction. Returns NAN if only SimGrid knows it
+ * (XML).
  */
 double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic);
 
-/** Returns the quality of a NIC: the smallest bandwidth and the largest latency of its hosts. */
+/**
+ * Returns the quality of a NIC: the smallest bandwidth factor and the largest latency of its hosts.
+ */
 dsgd_host_quality dsgd_platform_nic(const dsgd_platform *platform, int nic);
 
-/** Returns the number of hosts per NIC; 1 if there are no nodes. */
+/** Returns the number of hosts per NIC, or 1 if there are no nodes. */
 int dsgd_platform_nic_hosts(const dsgd_platform *platform);
 
-/** The hosts of a run, and their number of concurrent messages. */
+/** The hosts of a run, and how many messages they send at once. */
 typedef struct dsgd_platform_use {
-    int n_hosts; /* workers and servers */
-    const int *places; /* [n_hosts], indices of hosts in natural order */
+    int n_hosts; /* number of hosts, for workers and servers */
+    const int *places; /* indices of the hosts in natural order; n_hosts entries */
     int at_once; /* most messages that a host sends, or receives, at once; 0: no limit */
 } dsgd_platform_use;
 
 /**
- * Returns true if messages among a run's hosts can share links only with messages that the same
- * host sends or receives. In a fat tree and a dragonfly that is only so within one switch; never in
- * a torus, HammingMesh, rails and XML.
+ * Returns true if messages among a run's hosts share links only with messages that the same host
+ * sends or receives. In a fat tree and a dragonfly, this is the case only within one switch. It is
+ * never the case in a torus, HammingMesh, rails and XML.
  */
 bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use);
 
 /** Returns true if all hosts of the run are in one block of @p size hosts. */
 bool dsgd_platform_in_one(const dsgd_platform_use *use, int size);
 
-/** Returns the largest number of hosts that SimGrid can simulate. (platform_xml.c) */
+/**
+ * Returns the largest number of hosts whose platform can be written for SimGrid. (platform_xml.c)
+ */
 int dsgd_platform_most_told(const dsgd_platform *platform);
 
 /**
- * Writes SimGrid XML of @p n_hosts hosts (or of all hosts, if the topology fixes their number) to
- * @p path. Hosts are named n0, n1, ...; strverscmp() gives their natural order. Writes nothing for
- * topology XML, which uses the user's file.
+ * Writes SimGrid XML of @p n_hosts hosts to @p path. If the topology fixes the number of hosts,
+ * writes all of them. Hosts are named n0, n1, and so on; strverscmp() gives their natural order.
+ * Writes nothing for topology XML, which uses the user's file.
  */
 dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
                                 dsgd_error *error);
@@ -242,24 +277,24 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
 /* --- energy and cost of GPUs (expenses.c) ----------------------------------------------------- */
 
 /**
- * Returns the joules of @p n_gpus GPUs in @p virtual_s seconds, of which each computes the share
- * @p compute_share. A GPU draws busy_power while it computes, and idle_power while it waits or
- * communicates. Returns NAN if the platform lacks the powers. Excludes processors, servers, network
- * and cooling.
+ * Returns the energy of @p n_gpus GPUs in @p virtual_s seconds, in joules. Each GPU computes in the
+ * share @p compute_share of this time. A GPU draws busy_power while it computes, and idle_power
+ * while it waits or communicates. Returns NAN if the platform lacks the powers. Excludes
+ * processors, servers, network and cooling.
  */
 double dsgd_platform_energy_j(const dsgd_platform *platform, int n_gpus, double virtual_s,
                               double compute_share);
 
 enum { DSGD_MOST_CURRENCY = 15 };
 
-/** Price of one GPU for an hour. */
+/** Price of one GPU for one hour. */
 typedef struct dsgd_price {
     double per_hour;
     char currency[DSGD_MOST_CURRENCY + 1];
 } dsgd_price;
 
-/** Reads the platform's price. Returns false if it has none, or if it is invalid. */
+/** Reads the platform's price. Returns false if it has none, or if the price is invalid. */
 bool dsgd_platform_price(const dsgd_platform *platform, dsgd_price *price);
 
-/** Checks powers and prices. Returns DSGD_EUSAGE with a sentence if one is invalid. */
+/** Checks powers and prices. Returns DSGD_EUSAGE with an explanation if one is invalid. */
 dsgd_status dsgd_platform_check_expenses(const dsgd_platform *platform, dsgd_error *error);

@@ -1,12 +1,12 @@
 /**
  * @file platform_xml.c
- * Writes the SimGrid XML of all shapes except the user's own file.
+ * Writes the SimGrid XML of all topologies except the user's own file.
  */
 #include "traces/shapes/crossbars.h"
 
 /**
- * Writes a cluster, whose links SimGrid creates. The zone around it is for SimGrid 4.0, which
- * crashes if such a cluster is the outermost zone.
+ * Writes a cluster, whose links SimGrid creates. SimGrid 4.0 crashes if such a cluster is the
+ * outermost zone, so a zone surrounds it.
  */
 static void write_cluster(FILE *xml, const dsgd_platform *platform, const char *topology)
 {
@@ -29,7 +29,7 @@ static void write_routes(FILE *xml, const dsgd_platform *platform, int n_hosts)
     const size_t n_links = shape->n_links(platform, n_hosts);
     for (size_t i = 0; i < n_links; i++) {
         const dsgd_shape_link l = shape->link(platform, i);
-        if (l.bytes_per_s > 0) /* links to a missing spine have no bandwidth */
+        if (l.bytes_per_s > 0) /* a missing spine has links without bandwidth */
             dsgd_xml_link(xml, "link", (int)i, l.bytes_per_s, l.latency_s, "SHARED");
     }
     for (int from = 0; from < n_hosts; from++)

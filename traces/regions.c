@@ -4,7 +4,7 @@
  */
 #include "traces/platform.h"
 
-/** Returns the number of a region, or -1 if there is none. */
+/** Returns the number of the region named @p name, or -1 if there is none. */
 static int find_region(const dsgd_platform *platform, const char *name)
 {
     const dsgd_region *const regions = platform->regions.v;
@@ -30,7 +30,7 @@ static dsgd_status find_ends(const dsgd_platform *platform, const dsgd_region_ro
     return DSGD_OK;
 }
 
-/** Lists the existing hosts if a region has fewer than group_hosts. */
+/** Lists the existing hosts if any region has fewer than group_hosts. */
 static dsgd_status list_hosts(dsgd_platform *platform, dsgd_error *error)
 {
     const dsgd_region *const regions = dsgd_regions(platform);
@@ -66,8 +66,8 @@ dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error)
     int *const route_of = dsgd_keep(n * n, sizeof *route_of);
     for (size_t i = 0; i < n * n; i++)
         route_of[i] = -1;
-    for (int back = 1; back >= 0;
-         back--) /* a route of the direction itself replaces one of the opposite direction */
+    for (int back = 1; back >= 0; back--) /* second pass: a route's own direction replaces a route
+                                             of the opposite direction */
         for (size_t k = 0; k < platform->routes.n; k++) {
             int ends[2];
             DSGD_TRY(find_ends(platform, &routes[k], ends, error));
@@ -79,7 +79,7 @@ dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error)
                                "routes: there is no route from `%.60s` to `%.60s`. Add one, or set "
                                "group_flow_bandwidth for regions without a route",
                                regions[i / n].name, regions[i % n].name);
-    /* If routes give all limits, groups have no others. */
+    /* If the routes give all limits, groups have no limits of their own. */
     if (platform->group_flow_bytes_per_s <= 0)
         platform->group_flow_bytes_per_s = 1e15;
     if (platform->group_bytes_per_s <= 0)

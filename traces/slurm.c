@@ -1,6 +1,6 @@
 /**
  * @file slurm.c
- * Lines of KEY=VALUE, or YAML in which a mapping has `nodes`.
+ * Reads lines of KEY=VALUE, or YAML with mappings that contain `nodes`.
  */
 #include "traces/slurm.h"
 
@@ -28,7 +28,10 @@ static dsgd_status add_host(dsgd_hostlist *hosts, const char *name, dsgd_error *
     return DSGD_OK;
 }
 
-/** Expands one element of a list. Each range in brackets multiplies the names. */
+/**
+ * Expands one element of a list of hosts. @p done is the expanded start of the name, and @p rest
+ * the remaining text. Each range in brackets multiplies the number of names.
+ */
 static dsgd_status expand(const char *done, const char *rest, dsgd_hostlist *hosts,
                           dsgd_error *error)
 {
@@ -92,7 +95,10 @@ static dsgd_slurm_leaf *add_leaf(dsgd_slurm_topology *t, const char *name, const
     return &t->v[t->n++];
 }
 
-/** Adds a list of nodes to a leaf. All leaves together have at most DSGD_SLURM_MOST_HOSTS nodes. */
+/**
+ * Adds the nodes of @p list to a leaf. All leaves together may have at most DSGD_SLURM_MOST_HOSTS
+ * nodes.
+ */
 static dsgd_status add_nodes(dsgd_slurm_topology *t, dsgd_slurm_leaf *leaf, const char *list,
                              size_t line, dsgd_error *error)
 {
@@ -106,7 +112,10 @@ static dsgd_status add_nodes(dsgd_slurm_topology *t, dsgd_slurm_leaf *leaf, cons
                              leaf->file, line, list, DSGD_SLURM_MOST_HOSTS);
 }
 
-/** Returns the value of a key on a line, in any case as in Slurm; NULL if the key is absent. */
+/**
+ * Returns the value of a key on a line, or NULL if the key is absent. As in Slurm, upper and lower
+ * case are equal.
+ */
 static const char *value_of(const char *line, const char *key)
 {
     const size_t n = strlen(key);
@@ -127,8 +136,8 @@ static dsgd_status read_line(const char *file, size_t number, const char *line,
     t->speed = t->speed == NULL && speed != NULL
                    ? dsgd_xprintf("%s:%zu: LinkSpeed=%s", file, number, speed)
                    : t->speed;
-    const bool is_inner =
-        value_of(line, "Switches") != NULL; /* scontrol repeats the nodes of its leaves */
+    const bool is_inner = value_of(line, "Switches") != NULL; /* a switch above switches; scontrol
+                                                               * repeats the nodes of its leaves */
     t->n_inner += is_inner;
     if (nodes == NULL || is_inner || value_of(line, "AggregatedBlock") != NULL)
         return DSGD_OK;
@@ -156,7 +165,10 @@ dsgd_status dsgd_slurm_read(const char *file, const char *text, dsgd_slurm_topol
     return DSGD_OK;
 }
 
-/** Returns a scalar with control characters replaced by blanks; NULL if it is not a scalar. */
+/**
+ * Returns the text of a scalar, with control characters replaced by blanks. Returns NULL if the
+ * node is not a scalar.
+ */
 static const char *text_of(struct fy_node *scalar)
 {
     size_t n = 0;
@@ -174,7 +186,7 @@ static const char *value_in(struct fy_node *mapping, const char *key)
     return text == NULL ? "" : text;
 }
 
-/** Reads `nodes` of a mapping: a list of hosts, or a sequence of lists. */
+/** Reads the value of `nodes` in a mapping: a list of hosts, or a sequence of such lists. */
 static dsgd_status read_nodes(const char *file, struct fy_node *nodes, const char *name,
                               dsgd_slurm_topology *t, dsgd_error *error)
 {
@@ -225,7 +237,8 @@ dsgd_status dsgd_slurm_read_yaml(const char *file, struct fy_document *document,
 {
     struct fy_node *const root = document == NULL ? NULL : fy_document_root(document);
     void *iterator = NULL;
-    struct fy_node *e = NULL, *chosen = root; /* of several topologies, the one of the cluster */
+    struct fy_node *e = NULL, *chosen = root; /* topology of the cluster, if the file has several
+                                               * topologies */
     if (document == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: the file is neither a topology.conf nor YAML", file);
     while (fy_node_is_sequence(root) && (e = fy_node_sequence_iterate(root, &iterator)) != NULL)
@@ -234,7 +247,10 @@ dsgd_status dsgd_slurm_read_yaml(const char *file, struct fy_document *document,
     return walk(file, chosen, "", 0, t, error);
 }
 
-/** Returns true if a line starts with @p begin, in any case, after blanks and dashes. */
+/**
+ * Returns true if a line of @p text starts with @p begin, in upper or lower case, after blanks and
+ * dashes.
+ */
 static bool has_line(const char *text, const char *begin)
 {
     while (strncasecmp(text + strspn(text, " \t-"), begin, strlen(begin)) != 0) {

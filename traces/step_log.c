@@ -1,15 +1,18 @@
 /**
  * @file step_log.c
- * Reads output line by line. Words before a step and before its time identify both.
+ * Reads the output of training programs line by line. A step is the number after a word, and its
+ * time the number after another word.
  */
 #include "traces/step_log.h"
 
 #include <ctype.h>
 
-/** The output format of a program. */
+/** The output format of a training program. */
 typedef struct tool {
-    const char *name, *mark, *step, *time; /* mark: a text that only its lines contain */
-    double unit_s; /* of the time; 0: lines have a clock instead; below 0: a progress bar */
+    const char *name, *mark, *step, *time; /* mark: text that only lines of this program contain;
+                                            * step, time: words before these numbers */
+    double
+        unit_s; /* unit of the time in seconds; 0: lines have a clock; negative: a progress bar */
 } tool;
 
 static const tool tools[] = {
@@ -23,8 +26,8 @@ static const tool tools[] = {
 };
 
 /**
- * Returns the number after a word, and sets *end to the end of the number. Returns a value below 0
- * if there is no number, or if it has a decimal comma.
+ * Returns the number after @p word, and sets *end to the end of the number. Returns a negative
+ * value if there is no number, or if the number has a decimal comma.
  */
 static double number_after(const char *line, const char *word, const char **end)
 {
@@ -40,8 +43,8 @@ static double number_after(const char *line, const char *word, const char **end)
 }
 
 /**
- * Returns the seconds of a clock such as `2025-11-25 19:45:01,441` since an arbitrary midnight; a
- * value below 0 if the line has no clock.
+ * Returns the time of a clock such as `2025-11-25 19:45:01,441`, in seconds since the start of the
+ * month. Returns a negative value if the line has no clock.
  */
 static double clock_of(const char *line)
 {
@@ -54,7 +57,9 @@ static double clock_of(const char *line)
     return -1;
 }
 
-/** Returns the seconds per step from the last progress bar of a line, such as 8.31it/s or 1.33s/it.
+/**
+ * Returns the seconds per step from the last progress bar of a line, such as 8.31it/s or 1.33s/it.
+ * Returns a negative value if there is no bar.
  */
 static double bar_of(const char *line)
 {
@@ -80,8 +85,8 @@ static void add(dsgd_step_log *log, double seconds, size_t line)
 }
 
 /**
- * Returns the seconds of a step from a line; a value below 0 if there are none. @p from contains
- * step and clock of the previous line.
+ * Returns the seconds of a step from a line, or a value that is not above 0 if the line has no
+ * time. @p from contains the step and the clock of the previous line.
  */
 static double time_of(const tool *t, const char *line, double step, const double from[2])
 {
@@ -94,10 +99,10 @@ static double time_of(const tool *t, const char *line, double step, const double
 static dsgd_step_log read_tool(const tool *t, const char *text)
 {
     dsgd_step_log log = {.steps_per_line = 1};
-    double last[2] = {-1, -1}; /* step and clock of the previous line */
+    double last[2] = {-1, -1}; /* step and clock of the previous line; -1 before the first line */
     size_t number = 1;
     char *const copy = dsgd_xstrdup(text), *rest = copy, *line = NULL;
-    while ((line = strsep(&rest, "\r\n")) != NULL) { /* a bar is drawn again after \r */
+    while ((line = strsep(&rest, "\r\n")) != NULL) { /* a progress bar is drawn again after \r */
         const char *end = "";
         const size_t here = number;
         number += rest != NULL && text[rest - copy - 1] == '\n';
@@ -105,7 +110,7 @@ static dsgd_step_log read_tool(const tool *t, const char *text)
         log.batch = fmax(log.batch, *end == ':' ? strtod(end + 1, NULL) : batch);
         const double step = strstr(line, t->mark) == NULL ? -1 : number_after(line, t->step, &end);
         if (step < 0 || step == last[0] || (t->unit_s == 0 && step < last[0]))
-            continue; /* another rank prints the same step */
+            continue; /* skips the same step from another rank */
         const double seconds = time_of(t, line, step, last);
         log.steps_per_line = last[0] >= 0 && step > last[0] ? step - last[0] : log.steps_per_line;
         if (seconds > 0 && seconds < 1e6)

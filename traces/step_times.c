@@ -1,6 +1,6 @@
 /**
  * @file step_times.c
- * Finds columns by their names, and reads them.
+ * Finds the columns of step times by their names, and reads them.
  */
 #include "traces/step_times.h"
 
@@ -15,8 +15,10 @@ static const dsgd_suffix *unit_named(const char *name)
     return unit->text == NULL ? NULL : unit;
 }
 
-/** Returns the unit at the end of a name, such as step_time_ms or "time (ms)"; NULL if there is
- * none. */
+/**
+ * Returns the unit at the end of a column's name, such as step_time_ms or "time (ms)". Returns NULL
+ * if there is no unit.
+ */
 static const dsgd_suffix *unit_of(const char *column)
 {
     char *const word = dsgd_xstrdup(column);
@@ -28,8 +30,10 @@ static const dsgd_suffix *unit_of(const char *column)
     return unit_named(word + n);
 }
 
-/** Returns the column called seconds, else the only one, else the only one whose name ends in a
- * unit. */
+/**
+ * Returns the column called seconds. If there is none, returns the only column, or else the only
+ * column whose name ends in a unit.
+ */
 static size_t default_column(const dsgd_csv *csv)
 {
     const size_t seconds = dsgd_csv_column(csv, "seconds");
@@ -64,7 +68,7 @@ static dsgd_status find_time(const dsgd_csv *csv, const char *wanted, size_t *co
                      csv->path, wanted == NULL ? "seconds" : wanted, names);
 }
 
-/** Returns the first of these columns that exists, or csv->n_columns if none does. */
+/** Returns the first existing column of @p names, or csv->n_columns if no such column exists. */
 static size_t first_of(const dsgd_csv *csv, const char *const *names)
 {
     while (*names != NULL && dsgd_csv_column(csv, *names) == csv->n_columns)
@@ -80,7 +84,7 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
     out->is_named = unit_of(name) != NULL || strcmp(name, "seconds") == 0;
     out->unit = unit != NULL ? unit_named(unit) : unit_of(name);
     if (out->unit == NULL)
-        out->unit = dsgd_time_words; /* seconds */
+        out->unit = dsgd_time_words; /* the first unit is seconds */
     out->worker = first_of(csv, (const char *const[]){"worker", "rank", NULL});
     out->step = first_of(csv, (const char *const[]){"step", "iteration", "iter", NULL});
     out->worker = out->worker == out->time ? csv->n_columns : out->worker;
@@ -88,8 +92,10 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
     return DSGD_OK;
 }
 
-/** Reads a column of numbers from @p least to @p most, which must be whole if @p most is a count.
- * *numbers is NULL if there is no such column. */
+/**
+ * Reads a column of numbers from @p least to @p most. If @p most is below 1e9, the numbers must be
+ * whole. *numbers is NULL if there is no such column.
+ */
 static dsgd_status read_column(const dsgd_csv *csv, size_t column, double least, double most,
                                double **numbers, dsgd_error *error)
 {

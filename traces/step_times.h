@@ -7,26 +7,33 @@
 #include "base/csv.h"
 #include "base/unit.h"
 
-/** Columns of a file. The column of times always exists; the others are csv->n_columns if they are
- * absent or would be the column of times. */
+/**
+ * Columns of a file. The column of times always exists. worker and step are csv->n_columns if these
+ * columns are absent or would be the column of times.
+ */
 typedef struct dsgd_step_times {
     size_t time, worker, step;
-    const dsgd_suffix *unit; /* of the times */
-    bool is_named; /* the name of their column is seconds or ends in a unit */
-    /* [n_rows], from dsgd_step_times_read(); NULL if there is no such column */
+    const dsgd_suffix *unit; /* unit of the times */
+    bool is_named; /* whether the name of the column of times is seconds or ends in a unit */
+    /*
+     * Values of the columns, n_rows entries each, from dsgd_step_times_read(). NULL if there is no
+     * such column.
+     */
     double *seconds, *workers, *steps;
 } dsgd_step_times;
 
 /**
  * Finds the columns. If @p column is NULL, the column of times is `seconds`, the only column, or
- * the only one whose name ends in a unit, such as step_time_ms. If @p unit is NULL, the unit comes
- * from the name of the column, and is seconds otherwise. The column of ranks is called worker or
- * rank. Returns DSGD_EIO if the column of times cannot be determined.
+ * the only column whose name ends in a unit, such as step_time_ms. If @p unit is NULL, the unit
+ * comes from the name of the column, or is seconds. The column of ranks is called worker or rank.
+ * Returns DSGD_EIO if the column of times cannot be determined.
  */
 dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const char *unit,
                                  dsgd_step_times *out, dsgd_error *error);
 
-/** Finds the columns and reads them. Times must be @p least_s or more. Returns DSGD_EIO, with file
- * and line, after an error. */
+/**
+ * Finds the columns and reads their values. Times must be at least @p least_s. If a value is
+ * invalid, returns DSGD_EIO, with file and line.
+ */
 dsgd_status dsgd_step_times_read(const dsgd_csv *csv, const char *column, const char *unit,
                                  double least_s, dsgd_step_times *out, dsgd_error *error);

@@ -56,7 +56,7 @@ static const char *const speeds[] = {"known", "measured", NULL};
 #define PIPELINE(field, init_, ...)                                                                \
     DSGD_OPTION_AS(#field, LONG, dsgd_inner, pipeline.field, __VA_ARGS__, .init = init_)
 
-enum { N_CHUNKS = 2 }; /* default of `chunks` */
+enum { N_CHUNKS = 2 }; /* default value of option `chunks` */
 
 static const dsgd_option pipeline_options[] = {
     PIPELINE(stages, 1,
@@ -243,7 +243,7 @@ dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Checks a worker of several hosts. */
+/** Checks the options of a worker that has several hosts. */
 static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
 {
     const dsgd_inner *const inner = &workload->inner;
@@ -306,7 +306,7 @@ dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error
     return dsgd_workload_hosts(workload) > 1 ? check_inner(workload, error) : DSGD_OK;
 }
 
-/** Returns the bytes of a row of tensors. */
+/** Returns the bytes of a row of the tensor list. */
 static double bytes_of(const dsgd_workload *workload, const dsgd_tensors *row)
 {
     return dsgd_workload_value_bytes(workload) * (double)row->elements * (double)row->count;
@@ -334,7 +334,10 @@ static size_t every_tensor(const dsgd_workload *workload, double **bytes)
     return n;
 }
 
-/** Puts whole tensors into a bucket until it reaches its size. */
+/**
+ * Puts whole tensors into buckets: a bucket is full when it reaches its size. Returns the number of
+ * buckets, and their sizes in *bytes.
+ */
 static size_t in_buckets(const dsgd_workload *workload, dsgd_buckets buckets, double **bytes)
 {
     const size_t n = every_tensor(workload, bytes);
@@ -375,7 +378,7 @@ double dsgd_workload_sparse_bytes(const dsgd_workload *workload, size_t k)
     return dsgd_workload_value_bytes(workload) * row->sparse;
 }
 
-/** Returns the work of the first @p bytes of one gradient. */
+/** Returns the work for the first @p bytes of one gradient. */
 static double work_until(const dsgd_workload *workload, double bytes)
 {
     const dsgd_tensors *const tensors = workload->tensors.v;
@@ -391,7 +394,7 @@ static double work_until(const dsgd_workload *workload, double bytes)
 double *dsgd_workload_work(const dsgd_workload *workload, size_t n_pieces, const double *bytes)
 {
     const dsgd_tensors *const tensors = workload->tensors.v;
-    bool uses = false; /* the work of tensors differs from their bytes */
+    bool uses = false; /* whether the shares of work differ from the shares of bytes */
     for (size_t i = 0; i < workload->tensors.n; i++)
         uses |= tensors[i].uses != 1;
     uses = uses && work_until(workload, dsgd_workload_bytes(workload)) > 0;

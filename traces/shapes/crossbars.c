@@ -1,8 +1,8 @@
 /**
  * @file crossbars.c
- * Two topologies. `switch` is one full-duplex crossbar. `groups` has several crossbars; a flow
+ * Two topologies. `switch` is one full-duplex crossbar. `groups` has several crossbars. A flow
  * between two groups passes the uplink of its group, a limit for each flow, and the downlink of the
- * other group. In both topologies hosts can share NICs and the fast network of their node.
+ * other group. In both topologies, hosts can share NICs and the fast network of their node.
  */
 #include "traces/shapes/crossbars.h"
 
@@ -31,8 +31,10 @@ static char *describe_groups(const dsgd_platform *platform)
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-/** Kinds of links per host, NIC or group. The links that all flows between two regions share come
- * before them. */
+/**
+ * Kinds of links of each host, NIC or group. Their numbers follow the numbers of the links that all
+ * flows between two regions share.
+ */
 enum { NIC_UP, NIC_DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
 
 static size_t end_of(const dsgd_platform *platform, int64_t number, int kind)
@@ -67,7 +69,9 @@ static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
                              platform->host_latency_s / 2 + q.latency_s};
 }
 
-/** Appends the links from group a to group b. */
+/**
+ * Appends the links from group @p a to group @p b to a route, with the latency and the flow limit.
+ */
 static void pass_groups(const dsgd_platform *platform, int a, int b, dsgd_shape_route *route)
 {
     const dsgd_between way = dsgd_platform_between(platform, a, b);
@@ -113,10 +117,13 @@ static double nic_bytes_per_s(const dsgd_platform *platform, int nic)
     return platform->host_bandwidth_bytes_per_s * dsgd_platform_nic(platform, nic).bandwidth;
 }
 
-/** An excess of this factor over a limit is only rounding, as in 384 * 6.3 against 2419.2. */
+/** Relative excess over a limit that is only rounding, as in 384 * 6.3 against 2419.2. */
 static const double rounding = 1e-12;
 
-/** Returns the number of blocks of @p size hosts, up to the last one with a host of the run. */
+/**
+ * Returns the number of blocks of @p size hosts, up to the last block that contains a host of the
+ * run.
+ */
 static int blocks(const dsgd_platform_use *use, int64_t size)
 {
     int n = 0;
@@ -125,7 +132,7 @@ static int blocks(const dsgd_platform_use *use, int64_t size)
     return n;
 }
 
-/** Returns the number of hosts of the run at each NIC, [*n]. */
+/** Returns the number of the run's hosts at each NIC, in an array of *n entries. */
 static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use, int *n)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);
@@ -137,10 +144,12 @@ static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use
 }
 
 /**
- * Returns the most bytes per second that can leave, or enter, each of @p n_groups groups at once.
- * That is the smaller of two numbers: the bandwidth that the NICs of its hosts can send, with at
- * most group_flow_bytes_per_s per message, and the bandwidth that the hosts of other groups can
- * receive. The groups are all those with hosts of the run. */
+ * Returns the largest bandwidth that can leave, or enter, each of @p n_groups groups at once. It is
+ * the smaller of two numbers. The first is the bandwidth that the NICs of the group's hosts can
+ * send, with at most group_flow_bytes_per_s per message. The second is the bandwidth that the hosts
+ * of other groups can receive. The array covers all groups up to the last group with hosts of the
+ * run.
+ */
 static double *group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
                              int n_groups)
 {
@@ -163,7 +172,7 @@ static double *group_demands(const dsgd_platform *platform, const dsgd_platform_
     return demands;
 }
 
-/** Returns true if hosts of the run share a NIC. */
+/** Returns true if two hosts of the run share a NIC. */
 static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     int n_nics = 0;
@@ -174,7 +183,9 @@ static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use
     return false;
 }
 
-/** Returns true if the uplink of a group can be a bottleneck. Otherwise it slows no message. */
+/**
+ * Returns true if the uplink of a group can be a bottleneck. Otherwise the uplinks slow no message.
+ */
 static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     const int n_groups = blocks(use, platform->group_hosts);

@@ -9,6 +9,6 @@
 void dsgd_switch_write(FILE *xml, const dsgd_platform *platform, int n_hosts);
 void dsgd_groups_write(FILE *xml, const dsgd_platform *platform, int n_hosts);
 
-/** Writes link @p i with a name; @p sharing is SimGrid's sharing policy. */
+/** Writes link @p name @p i. @p sharing is SimGrid's sharing policy. */
 void dsgd_xml_link(FILE *xml, const char *name, int i, double bytes_per_s, double latency_s,
                    const char *sharing);

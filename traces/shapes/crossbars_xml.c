@@ -15,7 +15,9 @@ void dsgd_xml_link(FILE *xml, const char *name, int i, double bytes_per_s, doubl
             name, i, bytes_per_s, latency_s, sharing);
 }
 
-/** Writes the paths within a node: the links of two hosts, each with half of the latency. */
+/**
+ * Writes the paths within a node. A path has the links of two hosts, each with half of the latency.
+ */
 static void write_island(FILE *xml, int first, int last)
 {
     for (int a = first; a <= last; a++)
@@ -29,9 +31,9 @@ static void write_island(FILE *xml, int first, int last)
 }
 
 /**
- * Writes the paths out of a group and into it: the NIC of the host, and on the way out the limit of
- * a flow. The limit is a separate link for each host, because SimGrid recomputes the shares of all
- * flows of a link whenever one of them starts or ends.
+ * Writes the paths out of a group and into the group: the NIC of the host and, on the way out, the
+ * limit of a flow. Each host has its own link for this limit, because SimGrid recomputes the shares
+ * of all flows of a link whenever a flow starts or ends.
  */
 static void write_gateway(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
 {
@@ -45,8 +47,9 @@ static void write_gateway(FILE *xml, const dsgd_platform *platform, int group, i
                 host, group, host / per_nic, host, group, host, host / per_nic);
 }
 
-/** Writes hosts first .. last of a crossbar. Every path has two NICs, each with half of the
- * latency. */
+/**
+ * Writes hosts first .. last of a crossbar. Every path has two NICs, each with half of the latency.
+ */
 static void write_crossbar(FILE *xml, const dsgd_platform *platform, bool grouped, int group,
                            int first, int last)
 {
@@ -66,7 +69,7 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, bool groupe
         }
         fprintf(xml, "  <host_link id=\"n%d\" up=\"nic%d_UP\" down=\"nic%d_DOWN\"/>\n", host,
                 host / per_nic, host / per_nic);
-        if (grouped) /* with routes, these contain the limits and latencies */
+        if (grouped) /* if the platform has routes, the routes contain limits and latencies */
             dsgd_xml_link(xml, "flow", host,
                           platform->route_of == NULL ? platform->group_flow_bytes_per_s : 1e18,
                           platform->route_of == NULL ? platform->group_latency_s : 0, "FATPIPE");
@@ -80,8 +83,10 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, bool groupe
     fputs("</zone>\n", xml);
 }
 
-/** Writes the routes between regions: limit and latency of one flow, and the bandwidth that all
- * flows share. Links come before routes. */
+/**
+ * Writes the routes between regions. A route has the limit and latency of one flow, and the
+ * bandwidth that all flows share. All links are written before the routes.
+ */
 static void write_routes(FILE *xml, const dsgd_platform *platform, int n_groups)
 {
     const int n = (int)platform->regions.n;
@@ -101,7 +106,7 @@ static void write_routes(FILE *xml, const dsgd_platform *platform, int n_groups)
                         a, b, a, b, a, a * n + b, a * n + b, b);
 }
 
-/** Writes groups. From router to router, a message passes the uplinks of both groups. */
+/** Writes groups of crossbars. Between two routers, a message passes the uplinks of both groups. */
 void dsgd_groups_write(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
     const int size = (int)platform->group_hosts;

@@ -2,16 +2,17 @@
  * @file hamming_mesh.c
  * HammingMesh (Hoefler et al., SC 2022): boards of a x b hosts in a mesh, with x boards in a row
  * and y boards in a column. Each host has four ports. The ports at the edges of the boards are
- * connected to switches: one switch per row of hosts and one per column (in reality, a tree without
- * a bottleneck). Messages travel along their row, then along their column. They leave a board at
- * the nearer edge, and enter another one at the edge that is nearer to their destination.
+ * connected to switches: one switch per row of hosts and one switch per column of hosts (in
+ * reality, a tree without a bottleneck). Messages travel along their row, then along their column.
+ * They leave a board at the nearer edge, and enter another board at the edge that is nearer to
+ * their destination.
  *
- * Each host has eight links: four out of its ports, and four into them from switches. A link to a
- * neighbour is also the link into that neighbour.
+ * Each host has eight links: four out of its ports, and four into its ports from switches. A link
+ * to a neighbour is also the neighbour's link from this host.
  */
 #include "traces/shapes/shape.h"
 
-enum { MOST_BOARD = 64 }; /* hosts per row, or per column, of a board */
+enum { MOST_BOARD = 64 }; /* most hosts per row, or per column, of a board */
 
 static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 {
@@ -30,11 +31,14 @@ static char *describe(const dsgd_platform *platform)
 
 enum { EAST, WEST, SOUTH, NORTH, N_PORTS };
 
-/** A dimension: rows have ports east and west. */
+/**
+ * A dimension of the mesh. Rows have the ports east and west; columns have the ports south and
+ * north.
+ */
 typedef struct dimension {
-    int64_t board, boards; /* hosts of a board, boards */
-    int64_t stride; /* between the indices of neighbours */
-    int ahead; /* port to the next host; the port back follows it */
+    int64_t board, boards; /* number of hosts of a board, and of boards, in this dimension */
+    int64_t stride; /* difference between the numbers of neighbours */
+    int ahead; /* port to the next host; the next port number leads back */
 } dimension;
 
 static dimension dimension_of(const dsgd_platform *platform, int d)
@@ -60,15 +64,17 @@ static size_t into(const dsgd_platform *platform, int64_t host, int port)
     return out_of(host + dsgd_platform_most_hosts(platform), port);
 }
 
-/** Returns true if the edge ahead is the nearer edge of the board. From the middle of an odd board
- * it is the edge towards @p other. */
+/**
+ * Returns true if the edge ahead is the nearer edge of the board. In the middle of an odd board,
+ * returns true if @p other is ahead.
+ */
 static bool is_nearer_ahead(const dimension *d, int64_t place, int64_t other)
 {
     const int64_t behind = place % d->board, before = d->board - 1 - behind;
     return before < behind || (before == behind && place < other);
 }
 
-/** Appends the links along a board to a place in it; returns the host there. */
+/** Appends the links along a board to place @p to, and returns the host at this place. */
 static int64_t walk(const dimension *d, int64_t host, int64_t to, dsgd_shape_route *route)
 {
     for (int64_t left = to - place_in(d, host); left != 0; left += left > 0 ? -1 : 1) {
@@ -78,7 +84,7 @@ static int64_t walk(const dimension *d, int64_t host, int64_t to, dsgd_shape_rou
     return host;
 }
 
-/** Appends the links along a dimension to a place in it; returns the host there. */
+/** Appends the links along a dimension to place @p to, and returns the host at this place. */
 static int64_t go(const dsgd_platform *platform, const dimension *d, int64_t host, int64_t to,
                   dsgd_shape_route *route)
 {
@@ -109,8 +115,10 @@ static size_t n_links(const dsgd_platform *platform, int n_hosts)
     return into(platform, dsgd_platform_most_hosts(platform), 0);
 }
 
-/** Returns a link. A link to a neighbour is as in a torus, as slow as the slower host. A link to or
- * from a switch has half of its latency plus half of the latency of a switch. */
+/**
+ * Returns a link. A link to a neighbour is as slow as the slower host, as in a torus. A link to or
+ * from a switch has half of the latency between hosts plus half of the latency of a switch.
+ */
 static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
 {
     const int64_t n_hosts = dsgd_platform_most_hosts(platform),

@@ -1,6 +1,6 @@
 /**
  * @file registry.c
- * The table of topologies, and functions of a platform that call those of its shape.
+ * The table of topologies, and the functions of a platform that call functions of its shape.
  */
 #include "traces/shapes/shape.h"
 

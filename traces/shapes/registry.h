@@ -5,7 +5,10 @@
  */
 #pragma once
 
-/** X(NAME, WORD): name of the constant, and word of the option `topology`. */
+/**
+ * All topologies, as X(NAME, WORD). NAME is part of the constant, and WORD is the word of option
+ * `topology`.
+ */
 #define DSGD_SHAPES(X)                                                                             \
     X(SWITCH, switch)                                                                              \
     X(GROUPS, groups)                                                                              \
@@ -20,5 +23,6 @@
 typedef enum dsgd_platform_topology { DSGD_SHAPES(DSGD_TOPOLOGY_OF) } dsgd_platform_topology;
 
 struct dsgd_shape;
-extern const struct dsgd_shape *const dsgd_shapes[]; /* indexed by dsgd_platform_topology */
-extern const char *const dsgd_topologies[]; /* words of the option; NULL-terminated */
+extern const struct dsgd_shape *const dsgd_shapes[]; /* table of shapes, indexed by
+                                                      * dsgd_platform_topology */
+extern const char *const dsgd_topologies[]; /* words of option `topology`, ends with NULL */

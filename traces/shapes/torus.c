@@ -14,7 +14,10 @@ static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Returns the next host in a dimension of this size, in which neighbours are @p stride apart. */
+/**
+ * Returns the next host in a dimension of @p size hosts. The numbers of neighbours differ by @p
+ * stride.
+ */
 static int64_t ahead_of(int64_t host, int64_t size, int64_t stride)
 {
     return host / stride % size == size - 1 ? host - (size - 1) * stride : host + stride;
@@ -31,7 +34,7 @@ static size_t n_links(const dsgd_platform *platform, int n_hosts)
     return 2 * platform->size.n * (size_t)dsgd_platform_most_hosts(platform);
 }
 
-/** The two hosts of a link. */
+/** Finds the two hosts of a link. */
 static void ends_of(const dsgd_platform *platform, size_t number, int64_t ends[2])
 {
     const size_t n = platform->size.n, dimension = number / 2 % n;
@@ -64,7 +67,10 @@ static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_ro
     for (int64_t d = 0; d < n; d++) {
         const int64_t size = (int64_t)platform->size.v[d], place = at / stride % size;
         const int64_t ahead = (to / stride % size - place + size) % size;
-        /* If both directions are equally long, SimGrid goes ahead, except from the middle. */
+        /*
+         * If both directions are equally long, SimGrid goes ahead, except if it starts from the
+         * middle.
+         */
         const bool forward = 2 * ahead < size || (2 * ahead == size && place != size / 2);
         for (int64_t left = forward ? ahead : size - ahead; left > 0; left--) {
             const int64_t next = (forward ? ahead_of : behind)(at, size, stride);
@@ -75,7 +81,7 @@ static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_ro
     }
 }
 
-/** Each dimension has two directions. */
+/** Returns the number of links of a host: two directions per dimension. */
 static double ports(const dsgd_platform *platform)
 {
     return 2 * (double)platform->size.n;

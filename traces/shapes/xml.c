@@ -1,6 +1,6 @@
 /**
  * @file xml.c
- * The user's own SimGrid file. Only SimGrid's reader knows its links and hosts.
+ * The user's own SimGrid file. Only SimGrid itself knows the links and hosts of this file.
  */
 #include "traces/shapes/shape.h"
 
