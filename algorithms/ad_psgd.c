@@ -18,11 +18,7 @@ typedef struct ad_psgd_params {
 } ad_psgd_params;
 
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
-enum {
-    OWN = -1,
-    ENDLESS = -2
-}; /* words of option averagings: the variant's own number, or an
-    * endless loop */
+enum { OWN = -1, ENDLESS = -2 }; /* words of `averagings`: own number, endless loop */
 
 static bool loops(const ad_psgd_params *p)
 {
@@ -65,8 +61,8 @@ static void paper_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x); /* computes g at the present x; the averages below change x
-                                    * during the computation */
+        /* Computes g at the present x; the averages below change x during the computation. */
+        dsgd_gradient(self, g, x);
         for (int64_t i = 0; is_active(self) && i < n; i++)
             dsgd_pair_average(self, x, neighbour(self, self->step * n + i));
         dsgd_local_step(self, x, g); /* applies the stale gradient to the current x */
@@ -86,8 +82,8 @@ static void gossip_process_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         const int64_t t = self->step;
-        dsgd_gradient(self, g[t % 2], x); /* computes a gradient at a model to which the previous
-                                           * gradient has not been applied */
+        /* Computes a gradient at a model to which the previous gradient has not been applied. */
+        dsgd_gradient(self, g[t % 2], x);
         if (t == 0)
             continue;
         dsgd_lock(self);
@@ -108,8 +104,8 @@ static void gossip_process_assist(dsgd_node *self)
         dsgd_pair_average(self, x, neighbour(self, round));
         dsgd_unlock(self);
     }
-    for (int64_t round = 0; !is_active(self); round++) /* the passive worker takes no lock, so its
-                                                        * gradients never wait for an average */
+    /* The passive worker takes no lock, so its gradients never wait for an average. */
+    for (int64_t round = 0; !is_active(self); round++)
         dsgd_pair_answer(self, x, neighbour(self, round));
 }
 
@@ -205,8 +201,8 @@ static void ad_psgd_comes_back(dsgd_node *self, int peer)
 {
     const ad_psgd_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
-    if (peer >= 0 && p->variant == SHARED_COPY) /* chooses a peer of even rank, because odd ranks do
-                                                 * not answer */
+    /* Chooses a peer of even rank, because odd ranks do not answer. */
+    if (peer >= 0 && p->variant == SHARED_COPY)
         peer = (self->rank + 2 - self->rank % 2) % self->n_workers;
     if (peer >= 0 && peer != self->rank)
         dsgd_pair_fetch(self, x, peer);
@@ -249,8 +245,8 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
         return dsgd_refuse(
             error, "ad_psgd: averagings must be 1 with variant: pull, got %jd. Leave it out",
             p->averagings);
-    if (p->averagings >= 0 && p->variant == GOSSIP_PROCESS) /* with a fixed number of averages, all
-                                                               workers would wait for the slowest */
+    /* With a fixed number of averages, all workers would wait for the slowest. */
+    if (p->averagings >= 0 && p->variant == GOSSIP_PROCESS)
         return dsgd_refuse(error,
                            "ad_psgd: averagings must be endless with variant: gossip_process, "
                            "whose loops wait for each other, got %jd. Leave it out",

@@ -58,8 +58,8 @@ static void async_local_sgd_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         if (n == 0)
             n = steps_of_round(self);
-        const bool joins = dsgd_has_joined(self); /* a repaired worker sends no change; it only asks
-                                                   * for a model */
+        /* A repaired worker sends no change; it only asks for a model. */
+        const bool joins = dsgd_has_joined(self);
         if (!joins) {
             dsgd_gradient(self, g, x);
             dsgd_local_step(self, x, g);
@@ -99,8 +99,8 @@ static void apply_change(dsgd_node *self, arrived *a, dsgd_vector *change)
         dsgd_combine(self, a->m, p->momentum, 1 / n, a->delta);
         dsgd_combine(self, a->delta, 0, 0, a->delta);
     }
-    const double share =
-        moves ? 1 - p->c * n + p->c : p->c; /* the shares of N successive arrivals add up to 1 */
+    /* The shares of N successive arrivals add up to 1. */
+    const double share = moves ? 1 - p->c * n + p->c : p->c;
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr * share * p->momentum, a->m);
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr / n, change);
 }
@@ -128,8 +128,8 @@ static void async_local_sgd_serve(dsgd_node *self)
                  0,
                  dsgd_memory_new(self, n, sizeof(double)),
                  dsgd_memory_new(self, n, sizeof *a.waits)};
-    for (double until_s = INFINITY;;) { /* until_s: end of the grace period, INFINITY if no worker
-                                         * waits */
+    /* until_s: end of the grace period, INFINITY if no worker waits. */
+    for (double until_s = INFINITY;;) {
         const dsgd_message *l = dsgd_recv(self, until_s);
         if (l != NULL) {
             const double now_s = dsgd_time_s(self);

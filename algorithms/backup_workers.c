@@ -30,8 +30,8 @@ static void backup_workers_work(dsgd_node *self)
     double token = 0; /* step of the server for which the worker computes its gradient */
 
     while (dsgd_next_step(self)) {
-        const bool joins = dsgd_has_joined(self); /* a repaired worker pushes no gradient; the
-                                                   * server treats its empty push as late */
+        /* A repaired worker pushes no gradient; the server treats its empty push as late. */
+        const bool joins = dsgd_has_joined(self);
         if (!joins)
             dsgd_gradient(self, g, x);
         token = joins ? -1 : token;

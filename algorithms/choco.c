@@ -36,10 +36,10 @@ static void choco_work(dsgd_node *self)
     const double gamma = step_of(p);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *public = dsgd_vector_new(self); /* public copy of this worker's x, as its
-                                                  * neighbours have it */
-    dsgd_vector *sum = dsgd_vector_new(self); /* sum over the neighbours j of W_ij times the public
-                                               * copy of j */
+    /* Public copy of this worker's x, as its neighbours have it. */
+    dsgd_vector *public = dsgd_vector_new(self);
+    /* Sum over the neighbours j of W_ij times the public copy of j. */
+    dsgd_vector *sum = dsgd_vector_new(self);
     dsgd_vector *q = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {

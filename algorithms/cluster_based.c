@@ -119,14 +119,14 @@ static void take_mean(dsgd_node *self, process *s)
 /** Executes one round of approximate agreement. Returns false after a failure. */
 static bool agree_once(dsgd_node *self, process *s)
 {
-    static const double instant_s = 1e-9; /* values that arrive within this time, in seconds, count
-                                           * as simultaneous */
+    /* Values that arrive within this time, in seconds, count as simultaneous. */
+    static const double instant_s = 1e-9;
     while (receive(self, s, dsgd_time_s(self)))
         continue;
     s->latest = fmax(s->latest, s->round);
     dsgd_copy(self, s->value, s->x);
-    for (int i = 1; i < self->n_workers; i++) /* each process sends to its next rank first, so that
-                                               * not all send to the same rank at once */
+    /* Each process sends to its next rank first, so that not all send to the same rank at once. */
+    for (int i = 1; i < self->n_workers; i++)
         dsgd_send(self, (self->rank + i) % self->n_workers, s->value,
                   (double[]){s->round, s->latest}, 2);
     begin_round(self, s);

@@ -34,8 +34,8 @@ static void d_psgd_work(dsgd_node *self)
                         dsgd_neighbours_of(self, &p->graph, self->step * p->rounds + i,
                                            DSGD_DOUBLY_STOCHASTIC));
         if (p->order != ATC)
-            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t); g was computed at x before the
-                                          * average */
+            /* x <- x + U(g, x, t); g was computed at x before the average. */
+            dsgd_local_step(self, x, g);
     }
 }
 

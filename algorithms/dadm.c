@@ -65,8 +65,8 @@ static void dadm_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_vector *dual = dual_of(self, duals, first);
         const double s = dsgd_learning_rate(self) * scale;
-        const double shorter = s > 1 ? 1 / s : 1; /* limits s to 1, because a longer step would
-                                                   * decrease the dual */
+        /* Limits s to 1, because a longer step would decrease the dual. */
+        const double shorter = s > 1 ? 1 / s : 1;
         dsgd_gradient(self, g, y);
         dsgd_combine(self, g, shorter, shorter, dual);
         dsgd_combine(self, dual, 1, -scale, y);

@@ -56,8 +56,8 @@ static void send_change(dsgd_node *self, learner *l, dsgd_vector *change)
 static void receive_model(dsgd_node *self, learner *l, double until_s)
 {
     const dsgd_message *answer = dsgd_recv(self, until_s);
-    while (answer != NULL &&
-           answer->numbers[0] < l->asked) /* skips answers to requests from before a failure */
+    /* Skips the answers to requests from before a failure. */
+    while (answer != NULL && answer->numbers[0] < l->asked)
         answer = dsgd_recv(self, until_s);
     if (answer == NULL)
         return;
@@ -83,8 +83,8 @@ static void decoupled_diloco_work(dsgd_node *self)
             receive_model(self, &l, INFINITY);
             continue;
         }
-        if (l.waits) /* until `delay` steps after the request, the learner does not wait for the
-                      * answer */
+        /* Until `delay` steps after the request, the learner does not wait for the answer. */
+        if (l.waits)
             receive_model(self, &l, l.n - l.n_sent < p->delay ? dsgd_time_s(self) : INFINITY);
         dsgd_gradient(self, g, l.x);
         dsgd_local_step(self, l.x, g);
@@ -139,8 +139,8 @@ static void decoupled_diloco_serve(dsgd_node *self)
                      .u = dsgd_vector_new(self),
                      .asked = dsgd_memory_new(self, n, sizeof(double)),
                      .rounds = dsgd_memory_new(self, n, sizeof(double))};
-    double began_s = 0, until_s = INFINITY; /* began_s: start of the round; until_s: end of the
-                                             * grace period */
+    /* began_s: start of the round; until_s: end of the grace period. */
+    double began_s = 0, until_s = INFINITY;
     for (;;) {
         const dsgd_message *m = dsgd_recv(self, until_s);
         const double now_s = dsgd_time_s(self);

@@ -276,8 +276,8 @@ static void dedloc_work(dsgd_node *self)
               .group = dsgd_memory_new(self, n + n_pieces, sizeof(double)),
               .asks = dsgd_memory_new(self, n, sizeof(int))};
     while (dsgd_next_step(self)) {
-        if (dsgd_has_joined(self)) { /* a repaired peer first gets a model; its second report lets
-                                      * others wait for it */
+        /* A repaired peer first gets a model; its second report lets others wait for it. */
+        if (dsgd_has_joined(self)) {
             begin_round(&p, FAILED);
             report_samples(self, &p);
         } else {

@@ -22,8 +22,7 @@ enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 6, PAPERS_
 typedef struct measured {
     const double *compute_s; /* compute time of each worker in each calibration step;
                               * [P][calibration] */
-    double
-        overhead_s; /* T^c: mean over the steps of the step's time minus its longest computation */
+    double overhead_s; /* T^c: mean of a step's time minus its longest computation */
 } measured;
 
 static double longest_computation(const dsgd_node *self, const measured *m, int64_t step)
@@ -117,8 +116,8 @@ static void drop_compute_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        const int64_t t = self->step - p->spare; /* number of this step within the calibration;
-                                                  * negative before the calibration */
+        /* Number of this step within the calibration; negative before the calibration. */
+        const int64_t t = self->step - p->spare;
         if (t == 0)
             began_s = dsgd_time_s(self);
         dsgd_gradient_until(self, g, x, (int)p->micro_batches, t < 0 ? INFINITY : limit_s);

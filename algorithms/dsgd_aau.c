@@ -143,8 +143,8 @@ static void dsgd_aau_serve(dsgd_node *self)
                .room = {room, room + n, room + 2 * n, dsgd_memory_new(self, n, sizeof(double))}};
     begin_epoch(&e, self->n_workers);
     for (;; iterate(self, &e, numbers)) {
-        double until_s = INFINITY; /* end of the iteration, INFINITY until a new edge can connect
-                                    * two parts */
+        /* End of the iteration, INFINITY until a new edge can connect two parts. */
+        double until_s = INFINITY;
         for (const dsgd_message *l; (l = dsgd_recv(self, until_s)) != NULL;) {
             e.is[l->from].finished = true;
             if (until_s == INFINITY && partners_of(self, &e, l->from, true) > 0)

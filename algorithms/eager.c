@@ -40,8 +40,8 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
         } else {
             dsgd_partial_sum(self, sum, g, g); /* send buffer += g; g <- latest completed sum */
         }
-        dsgd_divide(self, g, self->n_workers); /* late workers have contributed zeros, so the
-                                                * divisor is always P */
+        /* Late workers have contributed zeros, so the divisor is always P. */
+        dsgd_divide(self, g, self->n_workers);
         dsgd_local_step(self, x, g);
         if (p->period > 0 && (self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x, DSGD_WORLD);

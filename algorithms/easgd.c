@@ -86,8 +86,8 @@ static void eamsgd_work(dsgd_node *self)
         if (exchanges)
             pull_to_centre(self, &tie, x);
         dsgd_copy(self, ahead, x);
-        dsgd_combine(self, ahead, 1, p->delta, v); /* ahead <- x + delta v, Nesterov's look-ahead
-                                                    * point */
+        /* ahead <- x + delta v, Nesterov's look-ahead point. */
+        dsgd_combine(self, ahead, 1, p->delta, v);
         dsgd_gradient(self, g, ahead);
         dsgd_local_step(self, ahead, g); /* ahead <- x + delta v + U(g) */
         dsgd_copy(self, v, ahead);

@@ -20,8 +20,7 @@ static void ef21_work(dsgd_node *self)
     const ef21_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *mine =
-        dsgd_vector_new(self); /* g_i, the sum of this worker's compressed changes */
+    dsgd_vector *mine = dsgd_vector_new(self); /* g_i, the sum of this worker's changes */
     dsgd_vector *mean = dsgd_vector_new(self); /* (1/P) sum of all g_i */
     dsgd_vector *c = dsgd_vector_new(self);
 

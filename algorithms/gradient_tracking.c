@@ -22,12 +22,14 @@ static void gradient_tracking_work(dsgd_node *self)
     const gradient_tracking_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *c = dsgd_vector_new(self); /* correction of the update u: c + u tracks the mean
-                                             * update of all workers */
+    /* Correction of the update u: c + u tracks the mean update of all workers. */
+    dsgd_vector *c = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self); /* update U of this step */
-    dsgd_vector *mixed =
-        dsgd_vector_new(self); /* copy of x for the exchange: during the exchange a vector holds
-                                * partial sums, which an evaluation of x must not read */
+    /*
+     * Copy of x for the exchange. During the exchange it contains partial sums, which evaluations
+     * must not read.
+     */
+    dsgd_vector *mixed = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
         const dsgd_neighbours *const neighbours =
@@ -84,8 +86,8 @@ static double apply_laplacian(int n_workers, const int *n, int *const *to, doubl
 static double least_eigenvalue(const dsgd_spec *pick, int n_workers)
 {
     enum { MOST_ROUNDS = 1000 };
-    uint64_t random = 1; /* random start vector without any symmetry of the graph (Knuth's generator
-                          * MMIX) */
+    /* Random start vector without any symmetry of the graph (Knuth's generator MMIX). */
+    uint64_t random = 1;
     const size_t p = (size_t)n_workers;
     const dsgd_graph g = {pick->params, n_workers, 0};
     int *const n = dsgd_xcalloc(p, sizeof *n);
@@ -99,11 +101,11 @@ static double least_eigenvalue(const dsgd_spec *pick, int n_workers)
         random = random * 6364136223846793005 + 1442695040888963407;
         x[i] = (double)(random >> 11) / 0x1p53 - 0.5;
     }
-    double most = 0, before = -1; /* largest eigenvalue of I - W, which is below 2, and its previous
-                                   * estimate */
+    /* Largest eigenvalue of I - W, which is below 2, and its previous estimate. */
+    double most = 0, before = -1;
     for (int round = 0; round < MOST_ROUNDS && most - before > 1e-15; round++) {
-        before = round < 10 ? -1 : most; /* always runs the first 10 rounds, because the estimate
-                                          * may be constant at first */
+        /* Always runs the first 10 rounds, because the estimate may be constant at first. */
+        before = round < 10 ? -1 : most;
         most = apply_laplacian(n_workers, n, to, most > 0 ? most : 1, x, y);
         double *const old = x;
         x = y;

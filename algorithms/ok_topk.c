@@ -37,8 +37,8 @@ static void ok_topk_work(dsgd_node *self)
         dsgd_copy(self, u, mine);
         dsgd_allreduce_mean(self, u, DSGD_WORLD); /* u <- Q((1/P) sum Q(e)) */
         dsgd_mask(self, mine, u);
-        dsgd_combine(self, e, 1, -1, mine); /* removes from e the elements that are in both
-                                             * selections */
+        /* Removes from e the elements that are in both selections. */
+        dsgd_combine(self, e, 1, -1, mine);
         dsgd_local_step(self, x, u);
     }
 }

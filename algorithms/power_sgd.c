@@ -72,8 +72,8 @@ static void power_sgd_work(dsgd_node *self)
         else
             project(self, p, false, e, right, left, u);
         dsgd_local_step(self, x, u);
-        if (dsgd_has_joined(self)) /* a repaired worker has no part in u and has lost the values
-                                    * that it had not sent */
+        /* A repaired worker has no part in u and has lost the values that it had not sent. */
+        if (dsgd_has_joined(self))
             dsgd_combine(self, e, 0, 0, x);
     }
 }

@@ -73,9 +73,8 @@ static void rennala_serve(dsgd_node *self)
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
-        if (l->x != NULL &&
-            l->numbers[0] < round) { /* the gradient is of an older round: its worker sent it before
-                                      * it received the notice */
+        /* The gradient is of an older round: its worker sent it before the notice arrived. */
+        if (l->x != NULL && l->numbers[0] < round) {
             dsgd_message_drop(self, l);
             continue;
         }

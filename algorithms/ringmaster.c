@@ -77,9 +77,8 @@ static void ringmaster_serve(dsgd_node *self)
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
-        if (l->x != NULL &&
-            given[worker] ==
-                NOTHING) { /* the worker sent this push before it received the notice */
+        /* The worker sent this push before the notice arrived. */
+        if (l->x != NULL && given[worker] == NOTHING) {
             dsgd_message_drop(self, l);
             continue;
         }

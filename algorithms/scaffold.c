@@ -24,8 +24,8 @@ static void scaffold_work(dsgd_node *self)
     dsgd_vector *x = dsgd_vector_new(self); /* model at the start of the round */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *sum = dsgd_vector_new(self); /* sum of the round's gradients */
-    dsgd_vector *mine = dsgd_vector_new(self); /* c_i, this worker's mean gradient of the previous
-                                                * round */
+    /* c_i, this worker's mean gradient of the previous round. */
+    dsgd_vector *mine = dsgd_vector_new(self);
     dsgd_vector *c = dsgd_vector_new(self);
     dsgd_copy(self, x, y);
 

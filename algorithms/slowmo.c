@@ -18,8 +18,8 @@ static void slowmo_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *start = dsgd_vector_new(self);
-    dsgd_vector *u = dsgd_vector_new(self); /* slow momentum: the paper's u multiplied by the
-                                             * learning rate */
+    /* Slow momentum: the paper's u multiplied by the learning rate. */
+    dsgd_vector *u = dsgd_vector_new(self);
     double old_rate = 0;
     dsgd_copy(self, start, x);
 

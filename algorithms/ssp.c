@@ -23,8 +23,8 @@ static void ssp_work(dsgd_node *self)
     dsgd_copy(self, fetched, x);
 
     while (dsgd_next_step(self)) {
-        const bool joins = dsgd_has_joined(self); /* a repaired worker sends an empty push to get
-                                                   * the model */
+        /* A repaired worker sends an empty push to get the model. */
+        const bool joins = dsgd_has_joined(self);
         if (!joins) {
             dsgd_gradient(self, g, x);
             dsgd_local_step(self, x, g);
@@ -45,8 +45,7 @@ typedef struct clocks {
     int64_t *clock; /* number of finished steps of each worker, GONE after a failure; P entries */
     int64_t *fetched; /* number of updates in each worker's model, WAITS if the worker waits; P
                        * entries */
-    int64_t least,
-        n_least; /* least: the smallest clock; n_least: number of workers with this clock */
+    int64_t least, n_least; /* smallest clock; number of workers with this clock */
     int64_t updates; /* number of updates in the server's model */
 } clocks;
 

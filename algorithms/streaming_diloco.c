@@ -20,12 +20,11 @@ typedef struct streaming_diloco_params {
 static void streaming_diloco_work(dsgd_node *self)
 {
     const streaming_diloco_params *p = self->params;
-    const int64_t every = p->period / p->fragments; /* local steps between two exchanges of any
-                                                     * fragments */
+    /* Local steps between two exchanges of any fragments. */
+    const int64_t every = p->period / p->fragments;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *global =
-        dsgd_vector_new(self); /* model after the last outer step of each fragment */
+    dsgd_vector *global = dsgd_vector_new(self); /* model after the last outer steps */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self); /* outer momentum */
     dsgd_request *round = NULL; /* the running allreduce, or NULL before the first one */
@@ -47,8 +46,8 @@ static void streaming_diloco_work(dsgd_node *self)
         }
         if (s < every)
             continue;
-        dsgd_request_wait(self, round, change_f); /* D: the mean of (global - x), with x of tau
-                                                   * steps ago */
+        /* D: the mean of (global - x), with x of tau steps ago. */
+        dsgd_request_wait(self, round, change_f);
         dsgd_combine(self, u_f, p->outer_momentum, 1, change_f); /* u <- mu u + D */
         dsgd_combine(self, global_f, 1, -p->outer_lr, change_f);
         dsgd_combine(self, global_f, 1, -p->outer_lr * p->outer_momentum,

@@ -38,8 +38,8 @@ double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const d
                                 double bytes)
 {
     const dsgd_shape *const shape = dsgd_shape_of(platform);
-    dsgd_shape_route all = {NULL}; /* links of all flows; a link occurs once for every flow that
-                                    * uses it */
+    /* Links of all flows; a link occurs once for every flow that uses it. */
+    dsgd_shape_route all = {NULL};
     dsgd_shape_route one = {NULL};
     for (size_t i = 0; i < n; i++)
         shape->route(platform, flows[i].from, flows[i].to, &all);

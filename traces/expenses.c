@@ -23,8 +23,8 @@ bool dsgd_platform_price(const dsgd_platform *platform, dsgd_price *price)
         return false;
     const size_t n_number = strspn(text, "0123456789.");
     const char *const currency = text + n_number + strspn(text + n_number, " ");
-    size_t n_currency = 0; /* length in bytes of the currency: letters, or a sign that is not ASCII,
-                            * such as € */
+    /* Length in bytes of the currency: letters, or a sign that is not ASCII, such as €. */
+    size_t n_currency = 0;
     while (isalpha((unsigned char)currency[n_currency]) ||
            (unsigned char)currency[n_currency] >= 0x80)
         n_currency++;

@@ -151,8 +151,7 @@ struct dsgd_failures {
                           * n_units entries */
     uint32_t *n_drawn; /* number of random failures of each unit so far; n_units entries */
     size_t n_listed, n_taken;
-    dsgd_failure
-        *listed; /* failures from events and the trace, in order of time; n_listed entries */
+    dsgd_failure *listed; /* events and trace failures, in order of time; n_listed entries */
 };
 
 bool dsgd_failures_any(const dsgd_failures_config *config)
@@ -374,10 +373,7 @@ bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int
 double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,
                          double since_s)
 {
-    enum {
-        BEHIND_UNITS = 1 << 24
-    }; /* first coordinate of random numbers after the coordinates of
-        * the units */
+    enum { BEHIND_UNITS = 1 << 24 }; /* first number after the numbers of units */
     const dsgd_link_event *const e = (const dsgd_link_event *)config->links.v + i;
     if (e->mtbf_s <= 0)
         return n == 0 ? e->at_s : INFINITY;

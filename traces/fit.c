@@ -234,8 +234,8 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
     const double rest = (double)(n - g.n);
     c.passing_s = rest > 0 ? sqrt(within / rest) : 0;
     if (freedom > 0 && rest > 0) {
-        const double values =
-            ((double)n - squares / (double)n) / freedom; /* effective number of values per worker */
+        /* Effective number of values per worker. */
+        const double values = ((double)n - squares / (double)n) / freedom;
         const double excess = between / freedom - within / rest;
         c.persistent_s = sqrt(fmax(0, excess / values));
         c.p_value = gsl_cdf_fdist_Q((between / freedom) / (within / rest), freedom, rest);

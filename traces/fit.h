@@ -48,8 +48,7 @@ dsgd_fit_groups dsgd_fit_group(const double *seconds, const double *worker, size
 /** Result of a one-way analysis of variance over workers. */
 typedef struct dsgd_variance_components {
     size_t n_workers;
-    double
-        persistent_s; /* standard deviation of the workers' means; 0 if its estimate is negative */
+    double persistent_s; /* standard deviation of the workers' means; at least 0 */
     double passing_s; /* standard deviation from step to step */
     double p_value; /* p-value of the F test: probability of this or a larger difference between
                      * equal workers */

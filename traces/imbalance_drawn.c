@@ -68,8 +68,8 @@ static double parametric_seconds(const void *params, dsgd_step_at at, double so_
     for (int64_t i = 0; i < p->draws; i++) {
         const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
         const double x = p->shift + s->family->inverse(s->low + u * (s->high - s->low), s->natural);
-        sum += fmin(fmax(x, p->min), p->max); /* limits the effect of rounding, which alone can
-                                               * leave the range */
+        /* Limits the effect of rounding, which alone can leave the range. */
+        sum += fmin(fmax(x, p->min), p->max);
     }
     return dsgd_imbalance_scaled(p->scale, so_far_s, sum / (double)p->draws);
 }

@@ -520,8 +520,8 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     gzbuffer(r.file, 1 << 18);
     json_get_alloc_funcs(&keep, &leave);
-    json_set_alloc_funcs(malloc, free); /* jansson frees each event at once, because there may be
-                                         * millions of them */
+    /* Jansson frees each event at once, because there may be millions of them. */
+    json_set_alloc_funcs(malloc, free);
     trace->damage = read_all(&r);
     json_set_alloc_funcs(keep, leave);
     gzclose(r.file);

@@ -43,12 +43,10 @@ typedef struct dsgd_nccl_table {
 /** The member `nccl` of a platform: parameters of the cost model. */
 typedef struct dsgd_nccl {
     int generation; /* a value of dsgd_gpu_generation */
-    double
-        links_bytes_per_s; /* bandwidth of all NVLinks of a GPU, per direction, as NCCL counts it */
+    double links_bytes_per_s; /* bandwidth of all NVLinks of a GPU, per direction, in NCCL */
     bool has_switch; /* whether an NVSwitch connects all GPUs of a node and can sum (NVLS) */
     bool amd_host; /* AMD processors, with which LL and posting a message are slower */
-    double
-        network_latency_s; /* latency of a message as the network plug-in reports it, in seconds */
+    double network_latency_s; /* latency of a message, as the network plug-in reports it */
     double low_latency_s; /* latency of a message with LL or LL128; 0: network_latency_s */
     double bandwidth, latency; /* factors for collectives between nodes */
     double node_bandwidth, node_latency; /* factors for collectives within a node */
@@ -77,8 +75,7 @@ typedef struct dsgd_nccl_cost {
      * time is from a table.
      */
     const char *algorithm, *protocol;
-    double latency_s,
-        bytes_per_s; /* from a table: the shortest time, and the rest as a bandwidth */
+    double latency_s, bytes_per_s; /* from a table: shortest time, and the rest as a bandwidth */
     double nic_share; /* share of the bytes that each NIC of a node sends; 0 within a node */
     double gpu_share; /* share of the bytes that each GPU sends within its node */
 } dsgd_nccl_cost;

@@ -19,8 +19,7 @@ typedef struct state {
     int64_t n_ranks, highest; /* number of lines of ranks, and the highest rank in them */
     const char **hosts; /* names of the hosts; n_hosts entries */
     int64_t n_hosts;
-    int64_t said_ranks,
-        said_nodes; /* numbers of ranks and nodes that a line of NCCL itself reports */
+    int64_t said_ranks, said_nodes; /* ranks and nodes that a line of NCCL reports */
     bool sockets;
     dsgd_nccl_log *table; /* present table; NULL if none has started */
     bool sums, has_root;

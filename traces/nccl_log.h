@@ -22,8 +22,7 @@ typedef struct dsgd_nccl_log {
 typedef struct dsgd_nccl_logs {
     size_t n;
     dsgd_nccl_log *v;
-    size_t
-        left_out; /* number of damaged rows, and of tables of collectives that are not supported */
+    size_t left_out; /* number of damaged rows, and of tables of unsupported collectives */
     const char *said; /* sentence on the variation of times in JSON; NULL if there is none */
     size_t n_refused; /* number of tables whose bandwidths contradict their number of ranks */
     const char *refused; /* sentence on the first of these tables */

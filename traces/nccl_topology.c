@@ -178,8 +178,8 @@ static void read_element(reading *r, const char *name, const char **a)
     if (strcmp(name, "pci") == 0)
         read_pci(r, a);
     else if (strcmp(name, "gpu") == 0) {
-        const char *const gcn =
-            attribute(a, "gcn"); /* for example 910, or gfx90a:sramecc+:xnack- */
+        /* The attribute is, for example, 910 or gfx90a:sramecc+:xnack-. */
+        const char *const gcn = attribute(a, "gcn");
         add_device(r, &r->gpus, attribute(a, "dev"));
         r->gcn = strtoll(gcn + (strncmp(gcn, "gfx", 3) == 0 ? 3 : 0), NULL, 16);
         r->sm = (int64_t)number(a, "sm");
@@ -298,8 +298,8 @@ static void compare_gpus(const reading *r, const devices *gpus)
     }
     if (least->links > 0)
         t->links_bytes_per_s = (dsgd_said){least->bytes_per_s, least->line};
-    if (least->links != most->links && r->gcn == 0) /* the numbers of links of AMD's MI250X differ
-                                                     * by design */
+    /* The numbers of links of AMD's MI250X differ by design. */
+    if (least->links != most->links && r->gcn == 0)
         t->warnings = dsgd_xprintf("%sline %zu: GPU %s has %jd links, but GPU %s in line %zu has "
                                    "%jd. Check whether a link is down\n",
                                    t->warnings, least->line, least->name, least->links, most->name,
@@ -429,8 +429,8 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
     for (const char *c = text; c < row; c++)
         line += *c == '\n';
     while (columns < n_heads && strcmp(heads[columns], "CPU") != 0)
-        gpus += strstr(heads[columns++], "GPU") !=
-                NULL; /* the first name may follow an escape sequence */
+        /* The first name may follow an escape sequence, so strstr() searches it. */
+        gpus += strstr(heads[columns++], "GPU") != NULL;
     *t = (dsgd_nccl_topology){.gpus = {(double)gpus, line}, .warnings = "", .sharing = ""};
     for (size_t g = 0; g < gpus; g++) {
         row += strcspn(row, "\n");

@@ -4,8 +4,8 @@
  */
 #include "traces/shapes/shape.h"
 
-static const double least_reference_flops = 1e6; /* smallest valid speed; a smaller number probably
-                                                  * lacks its unit */
+/* Smallest valid speed; a smaller number probably lacks its unit. */
+static const double least_reference_flops = 1e6;
 
 static const char *const libraries[] = {"mpi", "nccl", "rccl", NULL};
 static const char *const none_words[] = {"none", NULL};

@@ -23,19 +23,16 @@ typedef enum dsgd_platform_library {
  * factors are multiplied and their latencies are added.
  */
 typedef struct dsgd_platform_entry {
-    int64_t first,
-        count; /* hosts first to first + count - 1 in natural order; none if first is -1 */
+    int64_t first, count; /* hosts first to first + count - 1; none if first is -1 */
     dsgd_numbers list; /* further hosts, by number */
-    double speed,
-        bandwidth; /* factors on the speed of the hosts and on the bandwidth of their NICs */
+    double speed, bandwidth; /* factors on the hosts' speed and their NICs' bandwidth */
     double latency_s; /* latency added to each message at its sender and at its receiver */
 } dsgd_platform_entry;
 
 /** A group of hosts with a name. Region i is group i. */
 typedef struct dsgd_region {
     const char *name;
-    int64_t
-        hosts; /* number of existing hosts, the first of the group_hosts places; 0: all places */
+    int64_t hosts; /* number of existing hosts, at most group_hosts; 0: group_hosts */
     double price; /* price of a gigabyte that leaves the region, in the currency of `price` */
 } dsgd_region;
 
@@ -92,8 +89,7 @@ typedef struct dsgd_platform {
     /* GPU time that collectives of NCCL take from the computation with which they overlap. */
     double collective_share; /* fraction of a GPU's speed that a collective takes while it runs */
     double collective_launch_s; /* GPU time to launch a collective */
-    double
-        collective_copy_s_per_byte; /* GPU time per byte to copy gradients into a bucket and back */
+    double collective_copy_s_per_byte; /* time to copy a byte of gradients into a bucket and back */
     dsgd_structs hosts; /* entries of differing hosts, of type dsgd_platform_entry; not for XML */
     double message_overhead_s; /* CPU time per message, added to its transfer time */
     double rendezvous_s; /* time added to messages larger than eager_bytes */
@@ -103,8 +99,7 @@ typedef struct dsgd_platform {
     double reduction_s_per_byte; /* time to sum or average a received byte, added to the transfer
                                   * time */
     double encoding_s_per_byte; /* time of gradient compression; negative: limited by GPU memory */
-    double
-        staging_s_per_byte; /* time of a copy between device and host memory, in either direction */
+    double staging_s_per_byte; /* time to copy a byte between device and host memory */
     double operation_s_per_byte; /* time of a framework operation in host memory */
     /**
      * Host speed to which the workload's times refer. 0: the nominal speed. For XML, 0 means the

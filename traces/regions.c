@@ -66,8 +66,8 @@ dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error)
     int *const route_of = dsgd_keep(n * n, sizeof *route_of);
     for (size_t i = 0; i < n * n; i++)
         route_of[i] = -1;
-    for (int back = 1; back >= 0; back--) /* second pass: a route's own direction replaces a route
-                                             of the opposite direction */
+    /* Second pass: a route's own direction replaces a route of the opposite direction. */
+    for (int back = 1; back >= 0; back--)
         for (size_t k = 0; k < platform->routes.n; k++) {
             int ends[2];
             DSGD_TRY(find_ends(platform, &routes[k], ends, error));

@@ -136,8 +136,8 @@ static dsgd_status read_line(const char *file, size_t number, const char *line,
     t->speed = t->speed == NULL && speed != NULL
                    ? dsgd_xprintf("%s:%zu: LinkSpeed=%s", file, number, speed)
                    : t->speed;
-    const bool is_inner = value_of(line, "Switches") != NULL; /* a switch above switches; scontrol
-                                                               * repeats the nodes of its leaves */
+    /* A switch above switches; scontrol repeats the nodes of its leaves. */
+    const bool is_inner = value_of(line, "Switches") != NULL;
     t->n_inner += is_inner;
     if (nodes == NULL || is_inner || value_of(line, "AggregatedBlock") != NULL)
         return DSGD_OK;
@@ -237,8 +237,8 @@ dsgd_status dsgd_slurm_read_yaml(const char *file, struct fy_document *document,
 {
     struct fy_node *const root = document == NULL ? NULL : fy_document_root(document);
     void *iterator = NULL;
-    struct fy_node *e = NULL, *chosen = root; /* topology of the cluster, if the file has several
-                                               * topologies */
+    /* Topology of the cluster, if the file has several topologies. */
+    struct fy_node *e = NULL, *chosen = root;
     if (document == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: the file is neither a topology.conf nor YAML", file);
     while (fy_node_is_sequence(root) && (e = fy_node_sequence_iterate(root, &iterator)) != NULL)

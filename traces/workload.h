@@ -38,8 +38,7 @@ typedef enum dsgd_pipeline_kind {
     DSGD_PIPELINE_ZERO_BUBBLE, /* like 1f1b, with weight gradients in the bubbles (ZB-H1) */
     DSGD_PIPELINE_SWARM, /* several hosts per stage, of which a micro-batch uses any (SWARM) */
     DSGD_PIPELINE_KINDS,
-    DSGD_PIPELINE_ORDERED = DSGD_PIPELINE_SWARM /* schedules before this one have a fixed order per
-                                                 * host */
+    DSGD_PIPELINE_ORDERED = DSGD_PIPELINE_SWARM /* earlier kinds have a fixed order */
 } dsgd_pipeline_kind;
 
 /**
@@ -63,8 +62,7 @@ typedef struct dsgd_inner {
                               * unknown */
 } dsgd_inner;
 
-extern const char *const
-    dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1]; /* words of the schedules, ends with NULL */
+extern const char *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1]; /* ends with NULL */
 
 /**
  * A workload. dsgd_workload_options fills it from a YAML file (traces/workloads/ or the user's).
@@ -76,8 +74,7 @@ typedef struct dsgd_workload {
     dsgd_inner inner;
     double bytes; /* size of one gradient or model; 0 if tensors are given */
     double value_bytes; /* bytes per element in exchanges; 0 means 4 */
-    dsgd_structs
-        tensors; /* list of dsgd_tensors in backward order; if empty, one tensor of `bytes` */
+    dsgd_structs tensors; /* list of dsgd_tensors in backward order; if empty: `bytes` */
     double step_s; /* seconds of one step on one GPU, without `inherent`; -1: to be derived */
     double samples; /* samples per worker and step; -1: to be derived */
     const char *sample_unit; /* name of a sample, such as "images" or "tokens" */

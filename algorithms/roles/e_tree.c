@@ -13,10 +13,7 @@
 typedef struct e_tree_params {
     int64_t period, rounds, group;
 } e_tree_params;
-enum {
-    COORDINATOR,
-    AGGREGATORS
-}; /* numbers of the servers: the coordinator, then the aggregators */
+enum { COORDINATOR, AGGREGATORS }; /* server numbers: coordinator, then aggregators */
 
 static int e_tree_servers(const void *params, int n_workers)
 {

@@ -21,8 +21,8 @@ static void federated_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
-    dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x); /* waits until the coordinator chooses this
-                                                       * trainer */
+    /* Waits until the coordinator chooses this trainer. */
+    dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);

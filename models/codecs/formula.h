@@ -125,13 +125,12 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *cod
                                                            const real *z, size_t i)
 {
     if (codec->kind == DSGD_CODEC_THRESHOLD)
-        return fabs((double)x[i]) <= codec->number
-                   ? (real)0
-                   : x[i]; /* NaN is not <= number, so NaN is sent */
+        /* NaN is not <= number, so NaN is sent. */
+        return fabs((double)x[i]) <= codec->number ? (real)0 : x[i];
     if (codec->kind == DSGD_CODEC_MASK)
         return z[i] == (real)0 ? (real)0 : x[i];
-    if (codec->kind == DSGD_CODEC_START) /* uniform, because a normal distribution needs logarithms,
-                                          * which differ among devices */
+    /* Uniform, because a normal distribution needs logarithms, which differ among devices. */
+    if (codec->kind == DSGD_CODEC_START)
         return i < codec->count * codec->rows ? (real)(2 * dsgd_codec_uniform(codec, i) - 1)
                                               : (real)0;
     double sum = 0;

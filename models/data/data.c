@@ -47,8 +47,8 @@ uint32_t dsgd_stream_batch(const dsgd_stream *stream, uint32_t w, uint64_t t)
     return dsgd_draw_permuted(draw_of(stream, w, t / n), n, (uint32_t)(t % n));
 }
 
-static const uint64_t no_epoch = UINT32_MAX; /* epoch number whose permutation assigns a worker's
-                                              * samples to its mini-batches */
+/* Epoch number whose permutation assigns a worker's samples to its mini-batches. */
+static const uint64_t no_epoch = UINT32_MAX;
 
 /**
  * Returns sample j of step @p t of worker @p w, if samples are split. If there is only one worker,

@@ -27,8 +27,7 @@ typedef struct dsgd_samples {
     float *x_real; /* features, [n][n_features] */
     uint8_t *labels; /* class labels, [n][n_labels]; NULL for regression */
     float *targets; /* regression targets, n entries; NULL for classification */
-    uint16_t
-        *lengths; /* number of valid rows of each sample, n entries; NULL if all rows are valid */
+    uint16_t *lengths; /* valid rows of each sample, n entries; NULL if all rows are valid */
 } dsgd_samples;
 
 typedef struct dsgd_data {

@@ -33,12 +33,11 @@ typedef struct hyperplane_params {
     int test;
 } hyperplane_params;
 
-enum {
-    PLANE,
-    POINTS,
-    TEST_POINTS
-}; /* values of `what`: the plane, training points and test points
-    * have separate random numbers */
+/*
+ * Values of `what`. The plane, the training points and the test points have separate random
+ * numbers.
+ */
+enum { PLANE, POINTS, TEST_POINTS };
 
 static const char *const test_words[] = {"new", "trained", NULL};
 
@@ -149,12 +148,8 @@ typedef struct sequences_params {
     double median, spread, noise;
 } sequences_params;
 
-enum {
-    TRAIN,
-    TEST,
-    CLASSES
-}; /* values of `what`: training sequences, test sequences and classes
-    * have separate random numbers */
+/* Values of `what`. Training sequences, test sequences and classes have separate random numbers. */
+enum { TRAIN, TEST, CLASSES };
 
 /**
  * Generates sample @p i of @p what: feature f in row t is sin(begin + phase + frequency * t) +

@@ -90,8 +90,8 @@ dsgd_status dsgd_data_read_file(const char *path, size_t most, uint8_t **bytes, 
         count = gzread(file, *bytes + *n, left < MOST_AT_ONCE ? (unsigned)left : MOST_AT_ONCE);
         *n += count > 0 ? (size_t)count : 0;
     } while (count > 0 && *n <= most);
-    int code = Z_OK; /* must be read after the end of the file, because zlib checks the checksum
-                      * there */
+    /* zlib checks the checksum at the end of the file, so gzerror() follows the last read. */
+    int code = Z_OK;
     const char *const trouble = gzerror(file, &code);
     const char *const why = code == Z_ERRNO ? strerror(errno) : dsgd_xstrdup(trouble);
     gzclose(file);

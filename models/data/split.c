@@ -71,8 +71,8 @@ static void class_targets(const dsgd_samples *train, uint32_t *class_of)
 static void list_groups(uint32_t n, uint32_t n_groups, const uint32_t *group_of, uint32_t *begin,
                         uint32_t *members)
 {
-    uint32_t *const next = begin + 1; /* next free place of each group; after the last loop, the end
-                                       * of each group */
+    /* Next free place of each group; after the last loop, the end of each group. */
+    uint32_t *const next = begin + 1;
     for (uint32_t i = 0; i < n; i++)
         next[group_of[i] + 1]++;
     for (uint32_t g = 0; g < n_groups; g++)
@@ -223,8 +223,8 @@ static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, 
 {
     const uint64_t per_worker = (uint64_t)((const labels_params *)params)->per_worker;
     const uint32_t n = classes->n;
-    const uint32_t least =
-        (n + n_workers - 1) / n_workers; /* with fewer shards, some class would have no owner */
+    /* With fewer shards, some class would have no owner. */
+    const uint32_t least = (n + n_workers - 1) / n_workers;
     const uint32_t room = classes->n_samples / n_workers, most = room < n ? room : n;
     if (per_worker < least || per_worker > most)
         return dsgd_refuse(error,

@@ -109,8 +109,7 @@ static void multiply(execution *one, sample_range s, const matmul *matmuls, uint
 /** Scratch memory of one thread. */
 typedef struct scratch {
     real *x, *g; /* vectors gathered from chunks, [n_params] */
-    real *
-        zeros; /* zeros for missing inputs: enough for a vector, its optimizer state, and a block */
+    real *zeros; /* zeros for missing inputs: a vector, its optimizer state, and a block */
     real *workspace; /* workspace of a replica of n_samples samples */
     double scores[2 * EVALUATED_SAMPLES];
     uint32_t n_samples;

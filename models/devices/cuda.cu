@@ -44,8 +44,8 @@ enum : uint32_t {
     EVALUATED_SAMPLES = 256, /* samples per replica in an evaluation */
     MOST_PARTS = 5 /* most arrays that a call stages */
 };
-const size_t most_workspace = (size_t)1 << 30; /* largest workspace in reals; it also takes at most
-                                                * an eighth of the memory */
+/* Largest workspace in reals; it also takes at most an eighth of the memory. */
+const size_t most_workspace = (size_t)1 << 30;
 const size_t most_used = 9; /* used tenths of the free memory; other processes use the GPU, too */
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -204,8 +204,8 @@ bool workspace_for(context *c, size_t n)
 {
     if (n <= c->workspace_room)
         return true;
-    DSGD_CUDA(cudaStreamSynchronize(c->stream)); /* a call that is still computed may use the
-                                                  * workspace */
+    /* A call that is still computed may use the workspace. */
+    DSGD_CUDA(cudaStreamSynchronize(c->stream));
     DSGD_CUDA(cudaFree(c->workspace));
     c->workspace = NULL;
     c->workspace_room = 0;

@@ -176,8 +176,8 @@ struct im2col_body {
         const uint32_t ix = split(&sample, p.by_out_width) * p.stride + kx - p.padding;
         const uint32_t iy = split(&sample, p.by_out_height) * p.stride + ky - p.padding;
         real v[WIDE] = {};
-        if (iy < p.in_height && ix < p.in_width) /* false outside the image, also if an unsigned
-                                                  * number has wrapped around */
+        /* False outside the image, also if an unsigned number has wrapped around. */
+        if (iy < p.in_height && ix < p.in_width)
             load_wide<WIDE>(v, t.x + (size_t)sample * p.in_size +
                                    (iy * p.in_width + ix) * p.columns + column);
         store_wide<WIDE>(t.windows + (size_t)e * WIDE, v);
@@ -196,8 +196,8 @@ struct col2im_body {
             load_wide<WIDE>(sums, t.dx + (size_t)e * WIDE);
 #pragma unroll 1
         for (uint32_t ky = 0; ky < p.kernel_size; ky++) {
-            uint32_t oy = at.y + p.padding - ky; /* output line times the stride; wraps around if
-                                                  * negative */
+            /* Output line times the stride; wraps around if negative. */
+            uint32_t oy = at.y + p.padding - ky;
             if (oy >= most_divided || split(&oy, p.by_stride) != 0 || oy >= p.out_height)
                 continue;
 #pragma unroll 1

@@ -192,8 +192,8 @@ __device__ bool store_column(const tile &t, uint32_t row, uint32_t column, const
 {
     constexpr uint32_t ROWS_AWAY = THREADS / COLUMNS, N = ROWS / ROWS_AWAY;
     constexpr uint32_t AT_ONCE = N < 4 ? N : 4;
-    const uint32_t n = (t.n_rows - row + ROWS_AWAY - 1) /
-                       ROWS_AWAY; /* number of the thread's elements within C; may exceed N */
+    /* Number of the thread's rows within C; may exceed N. */
+    const uint32_t n = (t.n_rows - row + ROWS_AWAY - 1) / ROWS_AWAY;
     const uint32_t away = ROWS_AWAY * t.c_row;
     const bool biased = t.bias != NULL, relu = t.relu;
     const real bias = biased ? global(t.bias)[(size_t)column * t.bias_step] : 0.0f;

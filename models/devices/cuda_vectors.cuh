@@ -41,8 +41,8 @@ __device__ void store_cell(real *buffer, uint32_t i, const cell &x)
  */
 template <typename Body, typename Rest> __device__ void for_cells(size_t n, Body body, Rest rest)
 {
-    const uint32_t n_cells = (uint32_t)(n / CELL); /* 32 bits suffice, because a buffer is smaller
-                                                    * than 64 GiB */
+    /* 32 bits suffice, because a buffer is smaller than 64 GiB. */
+    const uint32_t n_cells = (uint32_t)(n / CELL);
     const uint32_t first = blockIdx.x * THREADS + threadIdx.x;
 #pragma unroll 1
     for (uint32_t i = first; i < n_cells; i += gridDim.x * THREADS)

@@ -67,8 +67,7 @@ typedef void *dsgd_buffer;
  */
 typedef struct dsgd_gradient_op {
     const dsgd_buffer *x; /* chunks of the model; n_pieces entries */
-    const dsgd_buffer
-        *g; /* chunks of the gradient, which are written unless NULL; n_pieces entries */
+    const dsgd_buffer *g; /* chunks of the gradient, written unless NULL; n_pieces entries */
     dsgd_buffer state, state_new; /* n_state reals; NULL if the network has no state */
     const uint32_t *samples; /* indices into the training set; n_samples entries */
     uint32_t n_samples;
@@ -116,8 +115,7 @@ typedef struct dsgd_encode_op {
 typedef struct dsgd_evaluate_op {
     const dsgd_buffer *x; /* chunks of the model; n_pieces entries */
     dsgd_buffer state; /* model state; NULL if the network has none */
-    const uint32_t
-        *samples; /* indices into a set, n_samples entries; NULL for the whole test set */
+    const uint32_t *samples; /* n_samples indices into a set; NULL for the whole test set */
     uint32_t n_samples;
     bool of_test; /* whether the indices refer to the test set instead of the training set */
     double loss, accuracy;

@@ -353,8 +353,8 @@ static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
     const dsgd_value left = STEP(DSGD_CODEC_TIMES, x, start);
     const dsgd_value p = STEP(DSGD_CODEC_ORTHOGONAL, left, DSGD_ZERO_VALUE);
     const dsgd_value q = STEP(DSGD_CODEC_TRANSPOSED_TIMES, x, p);
-    const dsgd_value y =
-        STEP(DSGD_CODEC_OUTER, p, q); /* x itself if the chunk is too small for this rank */
+    /* y is x itself if the chunk is too small for this rank. */
+    const dsgd_value y = STEP(DSGD_CODEC_OUTER, p, q);
 #undef STEP
     const dsgd_value used[] = {start, left, p, q};
     for (size_t i = 0; i < sizeof used / sizeof used[0]; i++)
@@ -430,8 +430,8 @@ dsgd_spec dsgd_encoding_of(const char *name, const void *params)
 {
     const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, name);
     DSGD_ASSERT(about != NULL, "there is no encoding `%s`", name);
-    return (dsgd_spec){about, (void *)params}; /* the cast is safe, because no code writes to params
-                                                * through a spec */
+    /* The cast is safe, because no code writes to params through a spec. */
+    return (dsgd_spec){about, (void *)params};
 }
 
 bool dsgd_encoding_is_none(const dsgd_spec *pick)

@@ -48,8 +48,7 @@ typedef struct dsgd_encoding_at {
 /** The type of each entry in dsgd_encoding_kinds. */
 typedef struct dsgd_encoding_kind {
     dsgd_entry about;
-    dsgd_codec_kind
-        does; /* argument `kind` of the functions below, which several encodings share */
+    dsgd_codec_kind does; /* argument `kind` of the functions below */
     /**
      * Returns the codec of a chunk of @p n >= 1 elements. The caller sets the coordinates of its
      * random numbers. If NULL, Q(x) = x.

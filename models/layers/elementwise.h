@@ -31,8 +31,7 @@ typedef struct replica {
     real *grads; /* gradients of the loss with respect to the activations, [n_reals][n] */
     real *saved; /* values that the forward pass saves for the backward pass, [n_saved][n] */
     real *totals; /* sums over the batch, [n_totals] */
-    bool *
-        finite; /* the device sets *finite to false if an element of g is not finite; may be NULL */
+    bool *finite; /* set to false if an element of g is not finite; may be NULL */
     double *scores; /* loss and accuracy of each sample, as means over its rows, [n][2]; only in
                      * evaluations */
 } replica;
@@ -299,9 +298,8 @@ KERNEL(im2col, i)
     const uint32_t row = (uint32_t)(i % height_of(&l->out));
     const real *const x = values_of(r, &l->in) + i / height_of(&l->out) * tensor_size(&l->in);
     for (uint32_t ky = 0; ky < k; ky++) {
-        const uint32_t iy =
-            row * l->stride + ky - l->padding; /* wraps around if negative, so iy < height is false;
-                                                  left works in the same way */
+        /* If negative, iy and left wrap around, so that the comparisons below are false. */
+        const uint32_t iy = row * l->stride + ky - l->padding;
         real *to = r->saved + l->saved * r->n + (i * l->out.width * k + ky) * k * c;
         uint32_t left = 0 - l->padding;
         for (uint32_t ox = 0; ox < l->out.width; ox++, left += l->stride, to += k * k * c)
@@ -334,9 +332,8 @@ KERNEL(col2im, i)
     for (size_t j = 0; j < n && !l->adds; j++)
         dx[j] = 0;
     for (uint32_t ky = 0; ky < k; ky++) {
-        const uint32_t oy =
-            (uint32_t)(i % height) + l->padding - ky; /* output line times the stride; wraps around
-                                                       * if negative */
+        /* Output line times the stride. If negative, oy wraps around. */
+        const uint32_t oy = (uint32_t)(i % height) + l->padding - ky;
         if (oy % l->stride != 0 || oy / l->stride >= height_of(&l->out))
             continue;
         for (uint32_t kx = 0; kx < k; kx++) {
@@ -732,8 +729,8 @@ KERNEL(cross_entropy, i)
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
     real *const dz = grads_of(r, &l->out) + i * n;
-    for (uint32_t j = 0; j < n; j++) /* copies z first: a direct computation from z to dz would need
-                                      * 40 registers instead of 32 */
+    /* Copies z first: a direct computation from z to dz would need 40 registers instead of 32. */
+    for (uint32_t j = 0; j < n; j++)
         dz[j] = z[j];
     dsgd_cross_entropy(dz, dz, n, label_of(r, l, args, i),
                        (real)1 / (real)((size_t)r->n * l->out.n_rows));

@@ -183,8 +183,8 @@ static void linear_products(execution *e, sample_range s, const dsgd_layer *l, b
 {
     const bool windows = l->kind == DSGD_CONVOLUTION;
     const uint32_t n_inputs = (windows ? l->kernel_size * l->kernel_size : 1) * l->in.n_columns;
-    const size_t n = (size_t)n_inputs * l->out.n_rows; /* number of inputs per sample; for a
-                                                        * convolution, after im2col */
+    /* Number of inputs per sample; for a convolution, after im2col. */
+    const size_t n = (size_t)n_inputs * l->out.n_rows;
     const operand x =
         windows ? operand_at(SAVED, l->saved, 0, n_inputs, 1, n, 0) : rows_of(VALUES, &l->in);
     const matmul forward = linear_forward(l, x, n_inputs);

@@ -28,9 +28,8 @@ static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const
 {
     const dsgd_stream *const stream = &values->config.stream;
     uint32_t *to = b->samples;
-    dsgd_origin first = {0, 0},
-                next = {UINT32_MAX, 0}; /* first: start of the samples not yet drawn; next: origin
-                                         * that would continue them */
+    /* first: start of the samples not yet drawn; next: origin that would continue them. */
+    dsgd_origin first = {0, 0}, next = {UINT32_MAX, 0};
     uint32_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
         const dsgd_value_node *const node = b->nodes[i];

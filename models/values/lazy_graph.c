@@ -305,8 +305,8 @@ static dsgd_value_node *in_no_ring(dsgd_values *values, dsgd_value_node *node)
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call)
 {
     const size_t n = call->n;
-    const size_t m = call->count; /* number of models whose mean is evaluated; 0 for the mean of all
-                                   * n models */
+    /* Number of models whose mean is evaluated; 0 for the mean of all n models. */
+    const size_t m = call->count;
     const size_t n_pieces = values->config.problem.n_pieces;
     const size_t most = n_pieces * (n + 1 + (m > 0)) + 1;
     dsgd_value_node *const node = dsgd_value_node_new(

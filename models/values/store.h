@@ -80,8 +80,7 @@ struct dsgd_value_node {
     uint32_t n_outputs;
     dsgd_buffer *outputs; /* output buffers, set before the computation, then read without the lock;
                            * n_outputs entries */
-    dsgd_buffer
-        *operands; /* input buffers, for the thread that computes the node; n_inputs entries */
+    dsgd_buffer *operands; /* input buffers, used during the computation; n_inputs entries */
     dsgd_origin where;
     double *weights; /* weight of each input (COMBINE), or share of the models with this input
                       * (EVALUATE); n_inputs entries */

@@ -218,8 +218,8 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
                                const dsgd_value *x, const double *weights, double divisor)
 {
-    if (values == NULL) /* returns before this function touches its stack, which may not be in the
-                         * cache */
+    /* Returns before this function touches its stack, which may not be in the cache. */
+    if (values == NULL)
         return DSGD_ZERO_VALUE;
     return make(values, (dsgd_value_call){DSGD_MADE_COMBINATION, .where = where, .piece = piece,
                                           .n = n, .x = x, .elements = weights, .divisor = divisor});

@@ -68,8 +68,7 @@ typedef struct dsgd_values_config {
 /** The result of one evaluation. All members are NAN after a divergence. */
 typedef struct dsgd_evaluation {
     double loss, accuracy; /* loss and accuracy of the evaluated model */
-    double
-        consensus; /* consensus: sqrt(mean over the models of the squared distance to their mean) */
+    double consensus; /* sqrt(mean over the models of the squared distance to their mean) */
 } dsgd_evaluation;
 
 /** A point of a learning curve. */

@@ -120,8 +120,7 @@ typedef struct dsgd_network {
                               * each (POLICY) */
     size_t environments; /* offset of the environments in the model state (POLICY) */
     size_t policy_saved; /* offset of the saved steps, in reals per sample (POLICY) */
-    double discount,
-        entropy_weight; /* discount of rewards and weight of the entropy bonus (POLICY) */
+    double discount, entropy_weight; /* factors of later rewards and of entropy (POLICY) */
     uint32_t n_fills;
     dsgd_fill fills[DSGD_MAX_FILLS];
 } dsgd_network;

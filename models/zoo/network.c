@@ -181,8 +181,8 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
                         .totals = network->n_totals,
                         .state = network->n_state},
            0);
-    network->n_totals += 4 * (size_t)in.n_columns; /* mean, 1 / deviation, and two sums of the
-                                                    * backward pass */
+    /* Mean, 1 / deviation, and two sums of the backward pass. */
+    network->n_totals += 4 * (size_t)in.n_columns;
     network->n_state += 2 * (size_t)in.n_columns;
     network->coupled = true;
     fill(b, 1, in.n_columns, 1, 0);
