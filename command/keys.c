@@ -13,7 +13,7 @@
 #include "command/studies/study.h"
 #include "traces/imbalance.h"
 
-/* --- which keys ------------------------------------------------------------------------------- */
+/* --- tables of keys --------------------------------------------------------------------------- */
 
 static bool has_keys(const dsgd_option *o)
 {
@@ -55,7 +55,7 @@ const dsgd_option *dsgd_keys_of(const char *path)
     return o != NULL && o->name != NULL && (has_keys(o) || o->registry != NULL) ? o : NULL;
 }
 
-/* --- for readers ------------------------------------------------------------------------------ */
+/* --- text ------------------------------------------------------------------------------------- */
 
 /** Returns the default value as a text, or NULL if the option has no default. */
 static char *default_text(const dsgd_option *o)
@@ -109,10 +109,7 @@ void dsgd_keys_print(const dsgd_option *options, int indent)
             dsgd_print_text(key, indent + OPTION_WIDTH + 5,
                             "none; the shipped entry that these values change");
         }
-        /*
-         * An option that refines a shipped entry has the same keys as that entry, so they are not
-         * repeated.
-         */
+        /* An option of an algorithm that refines an outer mapping has the keys of that mapping. */
         dsgd_keys_print(o->refines ? NULL : o->fields, indent + 4);
     }
 }

@@ -230,7 +230,7 @@ static void add_score(const dsgd_published *f, score *all)
         all->n[which] += own.n[which];
 }
 
-/* --- a figure --------------------------------------------------------------------------------- */
+/* --- one figure ------------------------------------------------------------------------------- */
 
 typedef struct experiment_run {
     const arguments *arguments;
@@ -286,7 +286,7 @@ static dsgd_status print_figure(const arguments *a, const dsgd_published *f, sco
     return DSGD_OK;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all figures ------------------------------------------------------------------------------ */
 
 static bool has_published(const char *name)
 {

@@ -183,7 +183,7 @@ static void put_failures(FILE *out, const dsgd_figure_runs *runs, const char *fo
     fprintf(out, "EOD\nn_failures = %zu\n", n < MOST ? n : 0);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all blocks ------------------------------------------------------------------------------- */
 
 void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {

@@ -30,7 +30,7 @@ typedef struct dsgd_figure_choice {
 dsgd_status dsgd_figure_data(const char *folder, const char *output,
                              const dsgd_figure_choice *choice, dsgd_error *error);
 
-/* --- parts: a block has the data of one series at one place of one panel ---------------------- */
+/* --- parts of data.gp: one block per series, place and panel ---------------------------------- */
 
 /** The runs of a results folder, arranged for figures. */
 typedef struct dsgd_figure_runs {
@@ -95,7 +95,7 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
  */
 void dsgd_figure_cells(FILE *out, const char *folder);
 
-/* --- values as gnuplot reads them ------------------------------------------------------------- */
+/* --- values in the syntax of gnuplot ---------------------------------------------------------- */
 
 /** Writes a comma, and then a number or NaN. */
 void dsgd_gnuplot_number(FILE *out, double x);

@@ -79,7 +79,7 @@ static const char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p
     return d->key == 0 ? "" : dsgd_frame_value(&d->frame, p, d->key);
 }
 
-/* --- order ------------------------------------------------------------------------------------ */
+/* --- order of places and panels --------------------------------------------------------------- */
 
 /** The order of panels, or of places along an axis. */
 typedef struct order {

@@ -270,7 +270,7 @@ size_t dsgd_frame_count(const dsgd_frame *f, const dsgd_frame_point *p, const ch
     return n;
 }
 
-/* --- for readers ------------------------------------------------------------------------------ */
+/* --- texts for readers ------------------------------------------------------------------------ */
 
 const char *dsgd_frame_text(const dsgd_frame *f, const dsgd_frame_point *p, size_t k)
 {

@@ -74,7 +74,7 @@ typedef struct place {
     size_t measure; /* index of the measure that decides */
 } place;
 
-/* --- collect ---------------------------------------------------------------------------------- */
+/* --- collection of candidates ----------------------------------------------------------------- */
 
 /** Reads the data that all settings share: tables, and numbers of all runs. */
 static place read_runs(const dsgd_frame *frame, const dsgd_run_table *curves,
@@ -148,7 +148,7 @@ static const json_t *run_of(const place *at, const candidate *c)
     return dsgd_run_of(at->manifest, at->frame->csv, c->point->rows[0]);
 }
 
-/* --- judge ------------------------------------------------------------------------------------ */
+/* --- outcomes of candidates ------------------------------------------------------------------- */
 
 /** Returns the progress of the learned quantity from the start to @p value. */
 static double progress_to(const place *at, double value)
@@ -330,7 +330,7 @@ static bool is_tie(const dsgd_ratio *lead)
     return fabs(log(lead->ratio)) <= log1p(DSGD_TIE) && !is_wide;
 }
 
-/* --- say -------------------------------------------------------------------------------------- */
+/* --- sentences -------------------------------------------------------------------------------- */
 
 /**
  * Appends a sentence to the verdict. Unless @p clause is NULL, appends it to the line below a
@@ -531,7 +531,7 @@ static void say_caveats(const place *at, dsgd_verdict *verdict, const candidate 
         say_gap(at, verdict, best);
 }
 
-/* --- all places ------------------------------------------------------------------------------- */
+/* --- all settings ----------------------------------------------------------------------------- */
 
 static dsgd_status judge(place *at, const char *target, const char **out, dsgd_verdict *verdict,
                          dsgd_error *error)

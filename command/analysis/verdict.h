@@ -9,8 +9,7 @@
  * diverged, exchanged nothing, learned nothing, or did not reach the target with every seed. It
  * cannot win either if its final value lost a tenth of the progress to the target. If its runs
  * ended before the winner reached the target, the result is open. Differences below DSGD_TIE are
- * ties. A difference is open if the interval of its ratio over
- * seeds includes 1.
+ * ties. A difference is open if the interval of its ratio over seeds includes 1.
  *
  * A candidate *learned* if it made a tenth of the progress of the best candidate. Progress is
  * measured in accuracy, or in the logarithm of a loss (in the loss itself if a loss is not above

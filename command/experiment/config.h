@@ -94,7 +94,7 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_yaml *mapping, const ds
 dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_yaml *entry, const dsgd_option *o,
                                    void *params, dsgd_error *error);
 
-/* --- other values ----------------------------------------------------------------------------- */
+/* --- changes of values ------------------------------------------------------------------------ */
 
 /**
  * Applies an assignment `a.b.c=value`, where the value is YAML. An index names an element of a
@@ -119,7 +119,7 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
 dsgd_status dsgd_config_check_changes(dsgd_config *config, dsgd_config *given,
                                       const char *const *free_paths, dsgd_error *error);
 
-/* --- sweeps: a value written {sweep: [a, b]} stands for each of them in turn ------------------ */
+/* --- sweeps: {sweep: [a, b]} gives one run per value ------------------------------------------ */
 
 /** A sweep over values in a file. */
 typedef struct dsgd_sweep {

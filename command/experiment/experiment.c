@@ -137,7 +137,7 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_yaml *entry, dsgd_pl
     return DSGD_OK;
 }
 
-/* --- all runs --------------------------------------------------------------------------------- */
+/* --- the list of runs ------------------------------------------------------------------------- */
 
 /**
  * A sweep. It applies to a run unless the sweep is inside a list element that the run did not

@@ -96,7 +96,7 @@ static dsgd_status read_number(const reader *r, dsgd_yaml *entry, double *number
     return DSGD_OK;
 }
 
-/* --- values, each into its field -------------------------------------------------------------- */
+/* --- readers of single values ----------------------------------------------------------------- */
 
 typedef dsgd_status read_value(const reader *r, dsgd_yaml *entry, void *field);
 
@@ -284,7 +284,7 @@ static dsgd_status read_string(const reader *r, dsgd_yaml *entry, void *field)
     return DSGD_OK;
 }
 
-/* --- lists, an element at a time -------------------------------------------------------------- */
+/* --- readers of list elements ----------------------------------------------------------------- */
 
 static dsgd_status take_number(const reader *r, dsgd_yaml *element, void *field)
 {

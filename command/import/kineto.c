@@ -51,7 +51,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     return DSGD_OK;
 }
 
-/* --- what is written -------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void put_workload(dsgd_import *in, const dsgd_ranks *w, double computed_s,
                          const size_t *used, size_t n)

@@ -261,7 +261,7 @@ static dsgd_status pool_logs(work *m, dsgd_error *error)
                                m->logs.v->file);
 }
 
-/* --- what they say ---------------------------------------------------------------------------- */
+/* --- checks and fits -------------------------------------------------------------------------- */
 
 /** Prints a warning if measured rates do not match the links or NICs of the platform. */
 static void compare_with_hardware(const work *m, const pool *p)

@@ -102,7 +102,7 @@ void dsgd_import_gpu(dsgd_import *m, const char *name, const char *from)
     m->gpu_from = dsgd_xstrdup(from);
 }
 
-/* --- parts ------------------------------------------------------------------------------------ */
+/* --- parts of the experiment ------------------------------------------------------------------ */
 
 void dsgd_import_line(dsgd_import *m, dsgd_import_part part, const char *from, const char *format,
                       ...)

@@ -314,7 +314,7 @@ char *dsgd_steps_entries(const dsgd_steps *m, bool as_measured)
     return text;
 }
 
-/* --- of an import ----------------------------------------------------------------------------- */
+/* --- reader of `dsgd import` ------------------------------------------------------------------ */
 
 double dsgd_import_steps(dsgd_import *in, dsgd_steps *m)
 {

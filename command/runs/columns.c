@@ -14,7 +14,7 @@
 #include "traces/platform.h"
 #include "traces/workload.h"
 
-/* --- all files ------------------------------------------------------------------------------- */
+/* --- common columns -------------------------------------------------------------------------- */
 
 const dsgd_column dsgd_key_columns[] = {
     {.name = "run", .meaning = "number of the run in the list, from 1"},
@@ -239,7 +239,7 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
     const bool has_price = dsgd_platform_price(config->platform, &price) && is_counted;
     const int gpus = dsgd_workload_gpus(config->workload);
     const double of_gpus = price.per_hour * (r->virtual_s / 3600) * config->workers * gpus;
-    /* All GPUs of a host send the same bytes, but only one of them is simulated. */
+    /* In the simulation, one GPU of a host sends, but each GPU of the host sends as much. */
     const int each = gpus / dsgd_workload_hosts(config->workload);
     const double cost = has_price ? of_gpus + each * r->transfer_cost : NAN;
     char *const mode = dsgd_xprintf("%s%s%s%s", exchange->overlap ? "overlap" : "late",
@@ -356,7 +356,7 @@ static const dsgd_column failure_columns[] = {
 static const dsgd_results_file failures_file = {"failures", "per failure, at most 10,000 of a run",
                                                 failure_columns};
 
-/* --- the list --------------------------------------------------------------------------------- */
+/* --- the list of files ------------------------------------------------------------------------ */
 
 const dsgd_results_file *const dsgd_results_files[] = {
     &runs_file, &curves_file, &workers_file, &staleness_file, &steps_file, &failures_file, NULL};

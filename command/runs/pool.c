@@ -94,7 +94,7 @@ dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool 
     return dsgd_numerics_resolved((dsgd_numerics)numerics, has_gpu, in_double);
 }
 
-/* --- room on this machine --------------------------------------------------------------------- */
+/* --- capacity of this machine ----------------------------------------------------------------- */
 
 /*
  * Memory that the context of a process takes on a GPU, in bytes: kernels, and the driver's memory.
@@ -197,7 +197,7 @@ static void give_room(room *r, const dsgd_run_config *run)
     r->gpu[k].n_running--;
 }
 
-/* --- a run begins ----------------------------------------------------------------------------- */
+/* --- start of a run --------------------------------------------------------------------------- */
 
 /**
  * Simulates a run in its own process, and writes its rows. Returns the exit status of the process.
@@ -292,7 +292,7 @@ static bool start(pool *p)
     return true;
 }
 
-/* --- a run ends ------------------------------------------------------------------------------- */
+/* --- end of a run ----------------------------------------------------------------------------- */
 
 /**
  * Prints the lines that the process of a run wrote to stderr, with the number of the run. Keeps the

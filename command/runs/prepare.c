@@ -90,7 +90,7 @@ void dsgd_prepare_left_out(const dsgd_experiment *experiment)
                 experiment->n_left_out + experiment->n_unchanged, experiment->left_out);
 }
 
-/* --- splits, each once, however many runs have it --------------------------------------------- */
+/* --- splits of samples ------------------------------------------------------------------------ */
 
 /** Returns a short text for a registry entry with its options, such as "dirichlet alpha=0.1". */
 static const char *words_of(const dsgd_spec *pick)

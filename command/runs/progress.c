@@ -28,7 +28,7 @@ static void clear_bar(const dsgd_progress_view *view)
         fputs("\r\033[K", stderr);
 }
 
-enum { DIGITS = 15 }; /* largest number of digits for which 0.1 is printed as 0.1 */
+enum { DIGITS = 15 }; /* number of significant digits that prints 0.1 as 0.1 */
 
 static void print_json(json_t *object)
 {

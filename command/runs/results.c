@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 
-/* --- in the process of a run ------------------------------------------------------------------ */
+/* --- parts, written by the process of a run --------------------------------------------------- */
 
 /**
  * Prints two lines: the reason why the run failed or diverged (empty if it is ok), and the device
@@ -117,7 +117,7 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
                                          is_sensitivity ? "-sensitivity" : "");
 }
 
-/* --- what is known of runs -------------------------------------------------------------------- */
+/* --- states and rows of runs ------------------------------------------------------------------ */
 
 struct dsgd_result_row {
     size_t i; /* index of the run; SIZE_MAX if no row was read */

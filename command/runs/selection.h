@@ -30,5 +30,5 @@ enum { DSGD_MOST_SHARDS = 10000 };
 dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *text, bool *has,
                                  dsgd_error *error);
 
-/** Returns the runs i with has[i] as a text in the format of --only. */
+/** Returns the runs i for which has[i] is true, as a text in the format of --only. */
 char *dsgd_selection_text(const bool *has, size_t n);

@@ -301,7 +301,7 @@ static void read_wanted(dsgd_phase *p)
             read_place(p, c);
 }
 
-/* --- wishes ----------------------------------------------------------------------------------- */
+/* --- selection of runs ------------------------------------------------------------------------ */
 
 static bool want(dsgd_phase_place *c, size_t a, size_t n_seeds)
 {

@@ -24,7 +24,7 @@ dsgd_status dsgd_sensitivity_open(const char *sensitivity, dsgd_experiment *expe
     return dsgd_vary(experiment, *percent, error);
 }
 
-/* --- their throughputs ------------------------------------------------------------------------ */
+/* --- throughputs ------------------------------------------------------------------------------ */
 
 typedef struct analysis {
     dsgd_csv runs;
@@ -85,7 +85,7 @@ static dsgd_status analysis_open(analysis *a, const char *folder, const char *ba
     return DSGD_OK;
 }
 
-/* --- effects ---------------------------------------------------------------------------------- */
+/* --- effects of variations -------------------------------------------------------------------- */
 
 /**
  * The effect of a variation on one series at one place (combination of workers and swept values).

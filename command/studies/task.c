@@ -170,7 +170,7 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
     return DSGD_OK;
 }
 
-/* --- a goal ----------------------------------------------------------------------------------- */
+/* --- goals ------------------------------------------------------------------------------------ */
 
 /** The measured values of a goal at one place (combination of workers and swept values). */
 typedef struct outcome {

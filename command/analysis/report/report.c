@@ -60,7 +60,7 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
         fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n", t.n_rows - DSGD_MOST_ROWS);
 }
 
-/* --- until a target --------------------------------------------------------------------------- */
+/* --- numbers up to a target ------------------------------------------------------------------- */
 
 /** Returns the accuracy at which runs end, as a target, or NULL if runs do not end by accuracy. */
 static const char *target_of_runs(const dsgd_report *report)
@@ -98,7 +98,7 @@ static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *gi
     return DSGD_OK;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- verdicts and warnings -------------------------------------------------------------------- */
 
 /** Writes warnings about missing runs, runs without results, and different collectives. */
 static void write_warnings(FILE *html, const dsgd_report *r)

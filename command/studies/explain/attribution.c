@@ -189,7 +189,7 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
                                           run->workload.memory == DSGD_MEMORY_DEVICE);
 }
 
-/* --- instead ---------------------------------------------------------------------------------- */
+/* --- alternatives of option --instead --------------------------------------------------------- */
 
 /**
  * Changes the algorithm, the buckets or the number of workers of a run, for option --instead.
@@ -341,7 +341,7 @@ typedef struct attribution {
     bool is_over; /* true if no round follows */
 } attribution;
 
-/* --- the runs --------------------------------------------------------------------------------- */
+/* --- execution of runs ------------------------------------------------------------------------ */
 
 static dsgd_status simulate(const void *of, size_t i, const dsgd_run_config *run,
                             dsgd_run_result *result, dsgd_error *error)
@@ -382,7 +382,7 @@ static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
     return DSGD_OK;
 }
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 /** Returns the slow-down of each worker in each step, as the table for a figure. */
 static char *table_of(const dsgd_facts *f)

@@ -8,7 +8,7 @@
 #include "command/studies/explain/attribution.h"
 #include "sim/timeline.h"
 
-/* --- listening -------------------------------------------------------------------------------- */
+/* --- record of spans -------------------------------------------------------------------------- */
 
 typedef struct interval {
     double since_s, end_s;
@@ -89,7 +89,7 @@ static void hear(void *of, const dsgd_span *span)
     }
 }
 
-/* --- summing up ------------------------------------------------------------------------------- */
+/* --- facts from the recorded spans ------------------------------------------------------------ */
 
 static void sum_up_steps(listener *l)
 {
@@ -182,7 +182,7 @@ static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
     }
 }
 
-/* --- the file, which never leaves the machine ------------------------------------------------- */
+/* --- the file of facts, which only this machine reads ----------------------------------------- */
 
 /**
  * Writes an array of @p n elements to a file, or reads it from a file into new memory. Sets *good

@@ -222,7 +222,7 @@ static void print_below(dsgd_columns *t)
     dsgd_columns_print(t);
 }
 
-/* --- where a step goes, and what if ----------------------------------------------------------- */
+/* --- parts of a step, and speed-ups of counterfactuals ---------------------------------------- */
 
 /**
  * Adds a row for one part of the step. @p share is the part's share of the step. If the share is 0

@@ -98,7 +98,7 @@ const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, size_t candidate, si
     return r == NULL || r->diverged || isnan(r->value) ? NULL : r;
 }
 
-/* --- trials ----------------------------------------------------------------------------------- */
+/* --- results of candidates -------------------------------------------------------------------- */
 
 /**
  * Returns the value of a run at time or step @p at. Values between evaluations are interpolated

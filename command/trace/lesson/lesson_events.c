@@ -65,7 +65,7 @@ static char *x_of(const narrator *t, size_t value)
     return dsgd_lesson_x_text(dsgd_lesson_x(t->run, value));
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* --- names of values -------------------------------------------------------------------------- */
 
 /**
  * Returns the set of workers whose gradient of step @p step has weight @p weight in t->weights.
@@ -330,7 +330,7 @@ static void describe_used(narrator *t, const dsgd_ledger_entry *e)
     note_received(t, e->host, e->value, dsgd_xprintf("that %s", what));
 }
 
-/* --- updates ---------------------------------------------------------------------------------- */
+/* --- updates of models ------------------------------------------------------------------------ */
 
 static void describe_stale(narrator *t, const dsgd_ledger_entry *e)
 {

@@ -156,7 +156,7 @@ static dsgd_status read_window(const arguments *a, int n_workers, bool *chosen, 
     return DSGD_OK;
 }
 
-/* --- what is written -------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 dsgd_status dsgd_text_write(const char *path, const char *text, size_t n, dsgd_error *error)
 {
@@ -199,7 +199,7 @@ static dsgd_status write_view(const arguments *a, const dsgd_view *view, const c
     return DSGD_OK;
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
+/* --- the simulated run ------------------------------------------------------------------------ */
 
 static dsgd_status simulate(const dsgd_planned_run *run, int numerics, const dsgd_timeline *wanted,
                             dsgd_view *view, dsgd_error *error)
