@@ -188,7 +188,7 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
  * One of eight workers is a hundred times slower. The model that it fetched first is still the
  * start model, which no server has any more. Evaluations must use the server's model.
  */
-TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
+TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i is the algorithm */
 {
     static const char *const names[] = {"ssp", "a_psgd", "ringmaster", "async_local_sgd"};
     static const long period[] = {5, 5, 5, 5, 5, 5, 5, 5};
@@ -282,6 +282,6 @@ TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i selects workers, end and graph */
     const double distance = support_distance(got->x, t->x, n);
     ck_assert_msg(distance <= 1e-12, "off by %g; waits %g s, not %g s", distance,
                   got->result.shares.wait, t->arrived.waited_s);
-    if (t->problem.workers > 1 && _i / N_COUNTS % 2 == 1) /* an epoch needs the later end */
+    if (t->problem.workers > 1 && _i / N_COUNTS % 2 == 1) /* needs the later end */
         ck_assert_double_ge(t->arrived.epochs, 1);
 }

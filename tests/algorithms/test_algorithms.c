@@ -85,7 +85,7 @@ TEST_RANGE(learns, 0, support_n_algorithms())
     support_case *c = irregular(_i, 8);
     SET(c, config.until.steps = 40, learning.optimizer.lr = 0.02,
         learning.optimizer.momentum = 0.5);
-    if (support_has(c, "delta")) { /* the algorithm has its own momentum */
+    if (support_has(c, "delta")) { /* eamsgd has its own momentum */
         support_option(c, "delta", 0.5);
         c->learning.optimizer.momentum = 0;
     }
@@ -259,8 +259,8 @@ TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is th
     ck_assert_double_ne(got.local_accuracy, all.local_accuracy);
     ck_assert_double_eq_tol(got.local_loss / all.local_loss, 1, 2 * bound);
     /*
-     * With half of the test set, the lowest accuracy is about the lowest accuracy on the whole test
-     * set.
+     * The lowest accuracy is measured on the whole test set, but only for models that were lowest
+     * on their half.
      */
     ck_assert_double_ge(got.local_accuracy_min, all.local_accuracy_min);
     ck_assert_double_le(got.local_accuracy_min, all.local_accuracy_min + 0.005);
@@ -342,7 +342,7 @@ static void lost_work(dsgd_node *self)
 
 TEST_ALGORITHM(lost, .work = lost_work);
 
-TEST_RANGE(a_rank_out_of_range_cannot_be_a_peer, 0, 5) /* _i: the verb */
+TEST_RANGE(a_rank_out_of_range_cannot_be_a_peer, 0, 5) /* _i is the verb */
 {
     support_case *c = support_of(&lost, 4);
     verb = _i;

@@ -38,7 +38,7 @@ TEST(an_automatic_threshold_is_the_one_that_gains_most)
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq_tol(got->result.virtual_s, 4 * 4 + 6 * 1, 1e-3);
     ck_assert_double_eq_tol(got->result.samples, 128 * (4 * 4 + 6 * 3.25), 1e-9);
-    support_option(c, "threshold", -1); /* no threshold */
+    support_option(c, "threshold", -1); /* -1: the run has no threshold */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 4, 1e-3);
 }
 

@@ -251,7 +251,7 @@ TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6)
 
 /* --- AD-PSGD ---------------------------------------------------------------------------------- */
 
-enum { BIPARTITE = 3 /* value of option schedule */ };
+enum { BIPARTITE = 3 /* schedule of the exponential graph */ };
 
 static uint64_t drawn_below(int worker, long nth, int n)
 {
@@ -354,7 +354,7 @@ static support_pair *looping_pair(int variant, int workers, double until_s)
     return t;
 }
 
-TEST_RANGE(released_loops_average_during_the_computation, 0, 18) /* _i: variant, end, workers */
+TEST_RANGE(released_loops_average_during_the_computation, 0, 18) /* _i: variant, end and workers */
 {
     static const double ends_s[] = {2.03, 9.57, 31.41};
     static const int workers[] = {2, 4, 8};
@@ -362,7 +362,7 @@ TEST_RANGE(released_loops_average_during_the_computation, 0, 18) /* _i: variant,
     expect_same(t);
 }
 
-TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: variant */
+TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i is the variant */
 {
     support_pair *const t = looping_pair(_i, WORKERS, 20.05);
     const support_outcome *const got = support_ok(t->c);
@@ -382,7 +382,7 @@ TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: v
  * are then faster, but sometimes queue after the slow worker.
  */
 TEST_RANGE(gossip_process_waits_for_its_scheduled_peer, GOSSIP_PROCESS,
-           SHARED_COPY + 1) /* _i: variant */
+           SHARED_COPY + 1) /* _i is the variant */
 {
     static const double least[] = {[GOSSIP_PROCESS] = 4 * 45, [SHARED_COPY] = 4 * 75};
     static const double most[] = {[GOSSIP_PROCESS] = 4 * 55, [SHARED_COPY] = 3 * 200 + 50};

@@ -98,7 +98,7 @@ TEST(allreduces_of_encoded_vectors_send_expected_bytes)
         {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* two halves: a scatter and a gather */
         {"uniform", "reduce", 1, 8, 2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each share has its scales */
         {"sign", "reduce", 1, 8, 2 * 7 * 8 * (3907.0 + 4)},
-        {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* all workers get all vectors */
+        {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* workers get all encoded vectors */
         {"sign", NULL, 0, 8, 8 * 7 * 31254.0},
         {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* 8 x 251 kB are more than the sum */
         {"none", NULL, 0, 8, 2 * 7 * 1e6},
@@ -210,7 +210,7 @@ TEST(feedback_loses_no_value)
         c->config.exchange.pieces = 2;
         support_steps_each(c, 10);
         const support_outcome *const got = support_ok(c);
-        want = want == NULL ? got : want; /* the first encoding is none */
+        want = want == NULL ? got : want; /* the first encoding is none, which sends all values */
         const double distance = support_distance(got->x, want->x, 2 * got->n_params);
         ck_assert_msg(distance < support_rounding(), "%s: off by %g", (*about)->name, distance);
     }

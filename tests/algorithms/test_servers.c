@@ -70,7 +70,7 @@ TEST_ALGORITHM(summing, .work = summing_work);
 
 static const double uneven[] = {1, 1, 1.31, 1.07, 1};
 
-TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i: pieces */
+TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i is the number of pieces */
 {
     support_case *c = at_speeds("ssp", 5, uneven);
     SET(c, learning.optimizer.lr = 0.01, config.exchange.pieces = _i);
@@ -86,7 +86,7 @@ TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i: pieces */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 13.1, 1e-6);
 }
 
-static const double distinct[] = {1, 1.013, 1.31, 1.07, 1.029}; /* the order of arrivals is clear */
+static const double distinct[] = {1, 1.013, 1.31, 1.07, 1.029}; /* no two workers arrive together */
 
 /**
  * With one chunk and infinite slack (or delay), ssp and ringmaster equal a_psgd. _i selects the
@@ -145,7 +145,7 @@ TEST(ssp_waits_less_with_more_slack)
     double before = 1;
     for (int slack = 0; slack < 6; slack++) {
         support_case *c = support_no_learning(support_new("ssp", 8));
-        support_imbalance_number(c, "delay", "seconds", 1.7); /* another worker in each step */
+        support_imbalance_number(c, "delay", "seconds", 1.7); /* each step delays another worker */
         support_option(c, "slack", slack);
         c->config.until.steps = 200;
         const double wait = support_ok(c)->result.shares.wait;
@@ -253,10 +253,10 @@ TEST(slow_workers_make_fewer_local_steps)
     ck_assert_double_eq_tol(got->result.bytes, 2 * rounds * (1e6 + 8), 1000);
 }
 
-TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i: workers */
+TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i is the number of workers */
 {
     support_case *c = support_new("dsgd_aau", _i), *d = support_new("d_psgd", _i);
-    support_option(d, "order", 2); /* atc */
+    support_option(d, "order", 2); /* order atc */
     SET(c, config.until.steps = d->config.until.steps = 0,
         config.steps_each = d->config.steps_each = 10);
     const support_outcome *got = support_ok(c), *want = support_ok(d);

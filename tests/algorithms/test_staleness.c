@@ -212,7 +212,9 @@ TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
     const double slow = passive_is_slow ? 2 * 8 : 16, steps = passive_is_slow ? 16 + 2 : 16 + 16;
     ck_assert_double_eq_tol(got->result.gradient_staleness_mean, (16 + slow) / steps, 1e-12);
     ck_assert_double_eq(got->result.gradient_staleness_max, passive_is_slow ? 8 : 1);
-    /* The last averaged model of the slow worker contains steps up to 2, and is used in step 16. */
+    /*
+     * The last averaged model of the slow worker contains one of its steps, and is used in step 16.
+     */
     ck_assert_double_eq(got->result.lag_max, passive_is_slow ? 16 - 2 : 0);
 }
 

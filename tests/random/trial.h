@@ -102,15 +102,12 @@ part *platform_of(part *experiment);
 part plainly(const trial *t, const char *algorithm, const char *how);
 
 /**
- * Returns true if the run has more than one worker, no worker fails, and only one bound ends the
- * run.
- */
-bool exchanges(const trial *t);
-
-/**
  * Returns true if no run diverged, the run has more than one worker, no worker fails, and only one
  * bound ends the run.
  */
+bool exchanges(const trial *t);
+
+/** Laws that units.c and bounds.c define. */
 char *no_unit_is_hidden(const trial *t);
 char *columns_agree(const trial *t);
 char *work_is_conserved(const trial *t);

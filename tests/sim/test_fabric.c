@@ -129,7 +129,7 @@ TEST(a_message_takes_the_nearest_edges_along_its_row_and_then_its_column)
 
 static struct {
     double size[4];
-    int cables; /* number of cables in a cut between halves (x b y), computed by hand */
+    int cables; /* x b y, the number of cables in a cut between halves */
 } meshes[] = {
     {{2, 2, 16, 16}, 512}, {{4, 4, 8, 8}, 256}, {{2, 2, 64, 64}, 8192}, {{4, 4, 32, 32}, 4096}};
 

@@ -602,7 +602,7 @@ TEST(goodput_of_a_quorum_equals_its_closed_form)
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 4);
     /*
      * Goodput is 1 / (1 + f T): each failure costs T seconds of all workers. A step with a failure
-     * takes 4.5 s, and nine steps without failures follow it.
+     * takes 4.5 s. A failure happens every 13.5 s.
      */
     for (int k = 0; k < N; k++)
         events[k] = (dsgd_failure_event){k % P, 13.5 * k + 9.5, 4};

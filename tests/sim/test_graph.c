@@ -120,7 +120,8 @@ TEST_RANGE(senders_and_receivers_agree, 0, N_GRAPHS)
     }
 }
 
-TEST_RANGE(exponential_graphs_send_to_the_distances_of_their_description, 0, 3) /* _i: schedule */
+TEST_RANGE(exponential_graphs_send_to_the_distances_of_their_description, 0,
+           3) /* _i is the schedule */
 {
     static const int distances[][5] = {{1, 2, 4, 1, 2}, {1, -1, 2, -2, 4}, {1, 2, 4, 1, 2}};
     const graph eight = {"exponential", "schedule", _i, .workers = 8};

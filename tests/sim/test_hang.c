@@ -305,7 +305,7 @@ static support_case *bounded(const char *algorithm, int workers, int bound)
 
 SUITE(hang, "hang", .seconds = 120);
 
-TEST_RANGE(an_endless_wait_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: fault, bound */
+TEST_RANGE(an_endless_wait_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: fault and bound */
 {
     support_case *c = bounded(NULL, WORKERS, _i % N_BOUNDS);
     c->config.algorithm = faults[_i / N_BOUNDS].algorithm;
@@ -418,7 +418,8 @@ TEST(a_run_does_not_hang_on_a_slow_network)
     }
 }
 
-TEST_RANGE(a_run_with_late_workers_does_not_hang, 0, support_n_algorithms()) /* _i: algorithm */
+TEST_RANGE(a_run_with_late_workers_does_not_hang, 0,
+           support_n_algorithms()) /* _i is the algorithm */
 {
     for (int i = 0; i < N_LATE * N_BOUNDS * 2; i++) {
         support_case *c = bounded(dsgd_algorithms[_i]->name, WORKERS, i % N_BOUNDS);

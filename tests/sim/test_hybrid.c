@@ -129,7 +129,8 @@ TEST(a_slow_peer_slows_a_swarm_by_its_share)
     /* pass is the time of a micro-batch in a stage, forward and backward. */
     const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d;
     support_case *c = swarm_of("local_sgd", 1, (int64_t)d, (int64_t)k, 64);
-    c->platform.host_bandwidth_bytes_per_s = 1e30; /* makes the sums of gradients free */
+    c->platform.host_bandwidth_bytes_per_s = 1e30; /* unlimited links make the sums of gradients
+                                                    * free */
     c->platform.host_latency_s = 0;
     ck_assert_double_eq_tol(step_s(c), pass * (64 / k + d - 1), 16 * rounding);
     ck_assert_double_eq_tol(support_ok(c)->result.bubble_share, 3 / (16 + 3.0), rounding);
@@ -318,7 +319,7 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
     support_case *c = late_pair(4, 40e9);
     const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
-    c->platform.staging_s_per_byte = 1 / bandwidth; /* and each host copies its part */
+    c->platform.staging_s_per_byte = 1 / bandwidth; /* each host copies its part, too */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
     c->platform.staging_s_per_byte = 0;
     dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
@@ -369,7 +370,7 @@ TEST(pieces_are_ready_when_their_stage_is)
     c->workload.inner.tensor = 2;
     make_transformer(c, 4);
     c->platform.host_latency_s = 1e-12;
-    c->workload.step_s = 32; /* two hosts take half of the step and half of the exchange each */
+    c->workload.step_s = 32; /* two hosts halve the time of the step and of the exchange */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
 }
 
@@ -465,7 +466,7 @@ TEST(the_last_peer_of_a_stage_fails_its_worker)
     support_case *c = two_stages("local_sgd", 1, 2, 8); /* 8 / 2 + 1 s, then 8 + 1 s per step */
     c->config.failures.events = (dsgd_structs){2, events};
     SET(c, config.failures.detect_s = 0, config.failures.checkpoint.every = 1);
-    /* The failure at 16 s loses two seconds of work. The restart takes four seconds. */
+    /* The failure at 16 s loses two seconds of work, and its repair takes four seconds. */
     const dsgd_run_result *const r = &support_ok(c)->result;
     ck_assert_double_eq_tol(r->virtual_s, 5 + 3 * 9 + 4 + 2, 40 * rounding);
     ck_assert_double_eq(r->failures.outlived, 1);

@@ -164,7 +164,7 @@ enum { PARTS = 6, N_EXPERIMENTS = (SUPPORT_SLOW ? 1 : 6) * N_KINDS };
 
 SUITE(maxmin, "maxmin", .seconds = 300);
 
-TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i: first of the experiments */
+TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i is the first of the experiments */
 {
     double messages = 0;
     for (int i = _i; i < N_EXPERIMENTS; i += PARTS) {
@@ -203,7 +203,7 @@ static support_case *new_even(int algorithm, int ground)
     return c;
 }
 
-TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4) /* _i is the ground */
+TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4) /* _i: ground of new_even() */
 {
     for (int i = 0; i < 2 * support_n_algorithms(); i += SUPPORT_SLOW ? 7 : 1) {
         support_case *const c = new_even(i / 2, _i);
@@ -277,7 +277,7 @@ enum { MOST_FLOWS = 40, N_PIPES = 8, MOST_PIPES = 4 };
 
 /** A flow of a trial, with its start time and its expected end. */
 static struct trial_flow {
-    dsgd_event arrival; /* must be first */
+    dsgd_event arrival; /* must be the first member, because of a cast */
     dsgd_flow flow;
     dsgd_pipe *pipe[MOST_PIPES];
     size_t place[MOST_PIPES];

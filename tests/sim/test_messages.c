@@ -451,7 +451,7 @@ static void dropped_work(dsgd_node *self)
 
 TEST_ALGORITHM(dropping, .work = dropped_work, .serve = dropping_serve);
 
-TEST_RANGE(samples_of_dropped_messages_do_not_count, 0, 2) /* _i: if 0, workers wait */
+TEST_RANGE(samples_of_dropped_messages_do_not_count, 0, 2) /* workers wait if _i is 0 */
 {
     support_case *c = support_of(&dropping, 1);
     SET(c, config.params = _i == 0 ? NULL : c, config.until.steps = 10);

@@ -34,8 +34,8 @@ SUITE(nccl, "nccl", .seconds = 120);
 
 /**
  * Two nodes of eight A100 with eight NICs have eight channels of 24 GB/s. Their ring has 30 hops,
- * two of them between nodes. With an AMD processor, protocol Simple costs three times 2 us per hop,
- * and its factor for the plateau of mid-size messages is 1.4.
+ * two of them between nodes. With an AMD processor, protocol Simple posts three times for 2 us per
+ * hop. For large messages on several nodes, NCCL's formula multiplies the ring's latency by 1.4.
  */
 TEST(a_ring_of_two_nodes_by_hand)
 {
@@ -414,7 +414,7 @@ TEST_RANGE(collective_takes_its_share_of_concurrent_computation, 0, 2 * 3 * 3)
 }
 
 /**
- * One worker is late by 0.2 s, so the collective ends 0.2 s later. The workers that wait in the
+ * One worker is late by 0.2 s, so the collective starts 0.2 s later. The workers that wait in the
  * collective are slowed during this time.
  */
 TEST(workers_that_wait_in_a_collective_are_slowed)

@@ -50,7 +50,7 @@ TEST(an_averaging_sends_two_vectors_and_a_fetch_one)
     c->config.algorithm = &asking;
     c->config.steps_each = 10;
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
-    c->config.params = c; /* rank 1 now fetches */
+    c->config.params = c; /* if params is set, rank 1 fetches */
     expect_close(support_ok(c)->result.virtual_s / 10, latency_s + overhead_s + wire_s + treated_s);
 }
 

@@ -192,7 +192,7 @@ TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
     SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING, config.steps_each = 1);
     const support_outcome *got = support_ok(c);
     expect_close(got->note[0] - 1, notified_s + wire_s + treated_s);
-    ck_assert_double_eq(got->note[1], 2); /* worker 1 finds the sum ready */
+    ck_assert_double_eq(got->note[1], 2); /* worker 1 finds the sum already made */
     ck_assert_double_eq(got->result.partial_active_mean, 1);
     ck_assert_uint_eq(got->result.partial_skipped, 0);
 }
@@ -204,7 +204,7 @@ TEST(in_turn_everyone_begins_a_version)
 {
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &noting;
-    c->config.params = c; /* workers start versions in turn */
+    c->config.params = c; /* if params is set, workers start versions in turn */
     support_imbalance_number(c, "ramp", "seconds", 1);
     c->config.steps_each = 2;
     const support_outcome *got = support_ok(c);

@@ -126,7 +126,7 @@ static int n_called;
 
 static void call_back(void *argument)
 {
-    volatile char frame[2048]; /* needs some bytes of the stack */
+    volatile char frame[2048]; /* a frame that uses part of the stack */
     frame[0] = *(const char *)argument;
     n_called += frame[0];
     dsgd_coroutine_switch(&called, &caller);

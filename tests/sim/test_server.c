@@ -204,7 +204,7 @@ TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
     const support_outcome *fetched = support_ok(c);
     ck_assert_double_eq(fetched->result.virtual_s, 3);
     ck_assert_mem_eq(fetched->final_mean, fetched->x, fetched->n_params * sizeof(double));
-    c->config.params = c; /* the worker also pushes */
+    c->config.params = c; /* if params is set, the worker also pushes */
     expect_close(support_ok(c)->result.virtual_s / 3 - 1,
                  2 * (wire_s + treated_s + latency_s + overhead_s));
 }

@@ -75,7 +75,7 @@ TEST(pairs_copy_at_both_ends_except_from_host_memory)
     c->config.algorithm = &asking;
     SET(c, platform.staging_s_per_byte = staging_s_per_byte, config.steps_each = 10);
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s) + 3 * copy_s);
-    c->config.params = c; /* vectors are in shared host memory */
+    c->config.params = c; /* if params is set, vectors are in shared host memory */
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
 }
 

@@ -15,7 +15,7 @@
 
 #include "tests/support/emulation.h"
 
-/** The results of an emulation. */
+/** The results of an emulation: models, times and counts. */
 typedef struct arrivals_result {
     double *x; /* final models of the workers, in the caller's array [workers][n]; NULL if the
                 * caller needs no models */

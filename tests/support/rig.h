@@ -78,7 +78,7 @@ double rig_number(uint64_t salt, uint64_t i);
  */
 void *rig_params(const rig_spec *spec);
 
-/** A vector on the device. */
+/** A vector of parameters on the device, one buffer per piece. */
 typedef struct vector {
     dsgd_buffer pieces[RIG_MOST_PIECES];
 } vector;

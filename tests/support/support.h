@@ -51,7 +51,7 @@ typedef struct support_load {
     double bytes, bytes_per_s;
 } support_load;
 
-/** The outcome of a run. */
+/** The outcome of a simulation, which the child process writes into shared memory. */
 typedef struct support_outcome {
     dsgd_status status;
     dsgd_error error;
@@ -169,10 +169,7 @@ void support_set(const dsgd_entry *about, void *params, const char *name, double
  */
 void support_use_mlp(support_case *c);
 
-/**
- * Turns learning off, so that the run computes only times. Algorithms whose decisions depend on
- * values still have values. Returns the case.
- */
+/** Turns learning off, so that the run computes only times. Returns the case. */
 support_case *support_no_learning(support_case *c);
 
 /** Runs the case in a child process. The outcome lives until the calling process ends. */
