@@ -132,7 +132,7 @@ static bool is_even_at_nics(const struct dsgd_analytic *state, const dsgd_plan *
         return is_whole && (plan->members.leader < 0 ||
                             (((dsgd_group)per_nic - 1) & ~plan->members.group) == 0);
     is_whole = is_whole && comm->n % per_nic == 0;
-    /* checks that all ranks of a NIC are members */
+    /* requires that all ranks of each NIC are members */
     for (int i = 0; i < comm->n && is_whole; i += per_nic)
         is_whole = comm->rank[i] % per_nic == 0 &&
                    comm->rank[i + per_nic - 1] - comm->rank[i] == per_nic - 1;
@@ -227,7 +227,7 @@ typedef struct turn {
     bool counts; /* true if the pass counts the messages that arrive by `until_s` */
     double until_s;
     double last_s; /* end of the last part that is counted */
-    uint64_t n_sent; /* number of messages that are counted */
+    uint64_t n_sent; /* number of messages of the present round that are counted */
 } turn;
 
 static void count_part(turn *t, const dsgd_phase *phase, int member, part p)

@@ -285,7 +285,7 @@ void dsgd_spend(dsgd_worker *w, double seconds);
  */
 typedef struct dsgd_packet {
     int from, channel; /* rank of the sender; number of the channel to which an answer is sent */
-    int host; /* index of the sender in engine->workers */
+    int host; /* index of the sending worker or server in engine->workers */
     int kind; /* kind of the request; each verb defines its own kinds */
     double bytes, sent_s;
     size_t span; /* span of the message in the timeline, which dsgd_observe_sent() returned */

@@ -17,7 +17,7 @@ typedef struct collective {
 } collective;
 
 typedef struct collective_job {
-    dsgd_job job; /* must be the first member */
+    dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     dsgd_reduction *reduction;
 } collective_job;
 

@@ -51,7 +51,7 @@ struct dsgd_fusion_state {
 
 /** The part of one worker in a cycle. */
 typedef struct cycle_job {
-    dsgd_job job; /* must be the first member */
+    dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     cycle *cycle;
 } cycle_job;
 

@@ -63,12 +63,12 @@ double dsgd_gossip_weight(const dsgd_engine *engine)
 
 /** The messages that one worker sends and receives to gossip one chunk. */
 typedef struct gossip_job {
-    dsgd_job job; /* must be the first member */
+    dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     dsgd_piece mine; /* value of the chunk at the start of the exchange; compressed if `exchange:
                       * encoding` is set */
-    double keep; /* factor that multiplies the worker's own chunk at the end of the exchange */
-    double gives; /* factor of `mine` that is subtracted at the end if `mine` is compressed; 0
-                   * otherwise */
+    double keep; /* factor of the worker's own chunk in the result */
+    double gives; /* factor of `mine` that is subtracted from the result if `mine` is compressed;
+                   * 0 otherwise */
     dsgd_value unsent; /* for dsgd_gossip_begin(): values that compression did not send */
     double kept; /* share that the worker keeps, if it and the received shares must sum to 1;
                   * otherwise NAN */

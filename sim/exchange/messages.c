@@ -43,8 +43,8 @@ typedef struct incoming {
     dsgd_worker *to;
     double since_s; /* time at which the message was sent */
     int64_t step; /* step of the sender in which the message was sent */
-    double share; /* share of the sender's step that had been computed at that time, for
-                   * dsgd_message_drop() */
+    double share; /* share of the sender's step that had been computed when the message was sent,
+                   * for dsgd_message_drop() */
 } incoming;
 
 /** An actor that receives packets and stores their chunks in messages. */
@@ -264,7 +264,7 @@ static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
 static const char sending[] = "dsgd_send";
 
 typedef struct message_job {
-    dsgd_job job; /* must be the first member */
+    dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     incoming *whole;
     dsgd_mailbox *mailbox;
     dsgd_piece mine;

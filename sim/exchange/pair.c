@@ -11,7 +11,7 @@ enum { AVERAGE, FETCH }; /* Kinds of requests. A fetch sends no chunk. */
 
 /** The job that sends the request for one chunk and receives the answer. */
 typedef struct pair_job {
-    dsgd_job job; /* must be the first member */
+    dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     int peer, kind;
     dsgd_piece mine; /* value of the chunk that the request sends; compressed if `exchange:
                       * encoding` is set */

@@ -56,7 +56,7 @@ static bool version_exists(const dsgd_partial *partial, int64_t version)
 
 /** The job of one version and chunk. */
 typedef struct partial_job {
-    dsgd_job job; /* must be the first member */
+    dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     int64_t version;
     bool has_let; /* true if the job has waited once for other actors to publish; see
                    * lets_publish() */
@@ -577,7 +577,7 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
     const bool away = w->presence.state != DSGD_HERE;
     const dsgd_value sum =
         away ? DSGD_ZERO_VALUE : dsgd_combined(w, k, 1, buffer->value, 1, g->value, 1);
-    /* A sum is as old as its oldest gradient. */
+    /* The stamp of a sum is the stamp of its oldest gradient. */
     publish(w, k, w->wire.partial, sum, away ? -1 : buffer->stamp >= 0 ? buffer->stamp : g->stamp);
     arrive(w, k);
 }

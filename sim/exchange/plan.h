@@ -23,8 +23,8 @@ typedef struct dsgd_plan {
     dsgd_collective_kind part;
     int half; /* number of rounds of one half (reduce-scatter or allgather); 0 if whole vectors
                * are sent, or if members are folded */
-    int ring[DSGD_MOST_DIMENSIONS +
-             1]; /* number of members of a ring in each dimension; one ring: n, 1, 1, ... */
+    /* Number of members of a ring in each dimension. For one ring, the array is n, 1, 1, ... */
+    int ring[DSGD_MOST_DIMENSIONS + 1];
     int root; /* index of the root, for a reduce or broadcast */
     struct dsgd_plan_encoding {
         bool gathers; /* true if an allgather collects compressed contributions, and each member
@@ -39,9 +39,9 @@ typedef struct dsgd_plan {
 } dsgd_plan;
 
 /**
- * Returns the plan of a collective of @p n members. @p part selects the collective. A reduce-
- * scatter or allgather is one half of an allreduce. A reduce or broadcast is a binomial tree, or
- * one half of an allreduce and a tree.
+ * Returns the plan of a collective of @p n members. @p part selects the collective. A
+ * reduce-scatter or allgather is one half of an allreduce. A reduce or broadcast is a binomial
+ * tree, or one half of an allreduce and a tree.
  */
 dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_collective_kind part, int n, double bytes);
 

@@ -196,7 +196,7 @@ static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reducti
     dsgd_value *const share = dsgd_xcalloc(n, sizeof *share);
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
     for (size_t i = 0; i < n; i++) {
-        /* mask: 1 in the member's own part, 0 elsewhere */
+        /* mask that is 1 in the member's own part, and 0 elsewhere */
         double *const own = dsgd_xcalloc(begin + length + 1, sizeof *own);
         for (size_t e = length * i / n; e < length * (i + 1) / n; e++)
             own[begin + e] = 1;

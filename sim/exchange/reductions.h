@@ -100,8 +100,8 @@ typedef struct dsgd_reduction {
      * a communicator.
      */
     uint64_t scope;
-    uint64_t number; /* number that is unique in the scope: a sequence number, or version *
-                      * number of chunks + chunk */
+    uint64_t number; /* number that is unique in the scope: a sequence number, or (version *
+                      * number of chunks) + index of the chunk */
     /*
      * Numbers of members. n_joined members have called the collective, n_sampled have contributed,
      * n_counting had not failed when they contributed, and the jobs of n_held members are held
@@ -118,7 +118,7 @@ typedef struct dsgd_reduction {
      */
     bool decided, over;
     dsgd_comm *quorum; /* quorum.c: the members that send messages; NULL if all members do */
-    dsgd_value sum; /* sum of the contributions, divided by the divisor; for a broadcast, the
+    dsgd_value sum; /* sum of the contributions, divided by call.divisor; for a broadcast, the
                      * value of the root */
     double *numbers; /* [n_members][n] control data of an allgather; NULL in a reduction of
                       * vectors */

@@ -135,7 +135,8 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduct
     return next_step(channel, &plan, partial, &reduction->schedule);
 }
 
-enum { REQUEST_BYTES = 64 }; /* bytes of the name and the shape of a tensor */
+/* bytes of a request for one tensor, which contains its name and shape */
+enum { REQUEST_BYTES = 64 };
 
 void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors)
 {

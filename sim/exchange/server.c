@@ -47,7 +47,7 @@ static int server_of(const dsgd_engine *engine, size_t k)
 /* --- requests of workers ---------------------------------------------------------------------- */
 
 typedef struct server_job {
-    dsgd_job job; /* must be the first member */
+    dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     server_request kind;
     dsgd_piece mine; /* chunk that is pushed */
     dsgd_packet *reply; /* answer of the server */
@@ -216,7 +216,7 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_packet *message)
 }
 
 typedef struct answer_job {
-    dsgd_job job; /* must be the first member */
+    dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     dsgd_worker *to;
     dsgd_mailbox *mailbox;
     dsgd_packet *message;

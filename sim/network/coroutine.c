@@ -121,7 +121,7 @@ static void confirm(const dsgd_coroutine *from)
 
 #elif defined(DSGD_THREAD_SANITIZER)
 
-static void *ended; /* fiber that has ended; it can be destroyed only after another fiber runs */
+static void *ended; /* fiber that has ended and can be destroyed when another fiber runs */
 
 /*
  * This function is inline, because the thread sanitizer records calls per fiber: no function may

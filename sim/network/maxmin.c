@@ -59,7 +59,8 @@ static void touch(dsgd_pipe *pipe)
     pipe->touched = true;
     pipe->next_touched = first_touched;
     first_touched = pipe;
-    if (solving.number == 0) /* the event happens after all other events of this instant */
+    /* plans an event that happens after all other events of this instant */
+    if (solving.number == 0)
         dsgd_event_plan(&solving, dsgd_events_now_s());
 }
 
