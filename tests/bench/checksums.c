@@ -98,9 +98,9 @@ static void print_updates(const bench *b, const char *name)
     const dsgd_buffer g = vector(b, 2, n);
     const dsgd_buffer v = states > 0 ? vector(b, 3, states * n) : NULL;
     double *const zeros = dsgd_keep((states + 1) * n, sizeof *zeros);
+    /* The second moments of AdamW must not be negative, so they start at 0. */
     if (v != NULL)
-        b->device->put(b->context, v, zeros,
-                       states * n); /* AdamW's second moments must not be negative */
+        b->device->put(b->context, v, zeros, states * n);
     for (uint64_t t = 1; t <= STEPS; t++) {
         const dsgd_update_op op = {
             .n = n, .x = x, .g = g, .v = v, .x_new = x, .v_new = v, .lr = 0.1, .t = t};

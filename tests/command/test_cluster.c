@@ -92,8 +92,8 @@ TEST(a_node_becomes_an_island_with_its_NICs_and_links)
     const dsgd_platform p = read_platform("mine.yaml");
     ck_assert(p.island_hosts == 4 && p.island_nics == 2);
     ck_assert_double_eq(p.host_bandwidth_bytes_per_s, 25e9);
-    ck_assert_double_eq(p.nccl.links_bytes_per_s,
-                        12 * 20e9); /* NCCL counts 20 GB/s per NVLink of an A100 */
+    /* NCCL counts 20 GB/s for each NVLink of an A100. */
+    ck_assert_double_eq(p.nccl.links_bytes_per_s, 12 * 20e9);
     ck_assert_double_eq(p.island_bytes_per_s, 12 * 20e9);
     ck_assert(p.nccl.has_switch && p.nccl.amd_host && p.nccl.generation == DSGD_GPU_AMPERE);
     ck_assert_double_eq_tol(p.nccl.network_latency_s, 75e-6, 1e-12);
@@ -141,13 +141,13 @@ TEST(import_warns_of_odd_nodes)
                                        pair(0, twelve, 0, ""), pair(2, twelve, 1, "200000")));
     ck_assert_has(unwrapped(dsgd_ends(0, "import far.xml -p dgx-a100 -o mine.yaml --force")),
                   "GPU 0 1: none; GPU 2 3: mlx5_2");
+    /* The speed of the NICs in Mb/s is far too large. It may be 200 Gb/s in kb/s. */
     write_file("absurd.xml",
-               dsgd_xprintf("<system version=\"1\">%s</system>",
-                            pair(0, twelve, 2, "200000000"))); /* 200 Gb/s if the unit is kb/s */
+               dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, twelve, 2, "200000000")));
     ck_assert_has(dsgd_ends(0, "import absurd.xml -p dgx-a100 -o mine.yaml --force"),
                   "ignored the speed of a NIC, 2e+08 Mb/s");
-    ck_assert_double_eq(read_platform("mine.yaml").host_bandwidth_bytes_per_s,
-                        25e9); /* the value of dgx-a100 remains */
+    /* The value of dgx-a100 must remain. */
+    ck_assert_double_eq(read_platform("mine.yaml").host_bandwidth_bytes_per_s, 25e9);
     write_file("dump.xml",
                dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, twelve, 2, "100000")));
     ck_assert_has(dsgd_ends(2, "import dump.xml down.xml -p dgx-a100 -o mine.yaml --force"),

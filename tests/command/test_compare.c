@@ -75,8 +75,8 @@ TEST(compare_computes_means_and_intervals)
     expect("allreduce,4,", "step_mean_s_mean", 0.5);
     expect("allreduce,4,", "final_loss_mean", 1.5);
     expect("allreduce,4,", "n_diverged", 0);
-    ck_assert_ptr_null(
-        strstr(read_file("r/compare.csv"), "local_")); /* runs.csv has no such column */
+    /* runs.csv has no column of local losses, so compare.csv must not have one. */
+    ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "local_"));
     char *content = dsgd_xstrdup(RUNS_HEADER);
     for (int i = 1; i <= 10; i++)
         dsgd_append(&content, "1,dasgd,4,%d,daint,resnet,ok,%d" NUMBERS("", "0.5") "\n", i, i);
@@ -109,8 +109,8 @@ TEST(differences_are_paired_over_common_seeds)
     ck_assert_has(output, "+0.30 ± 0.66 (3 pairs)");
     const char *const csv = read_file("r/compare.csv");
     ck_assert_has(csv, "\nwagma");
-    ck_assert(strstr(csv, "\nwagma") <
-              strstr(csv, "\nallreduce")); /* rows keep the order of the runs */
+    /* The rows must have the same order as the runs. */
+    ck_assert(strstr(csv, "\nwagma") < strstr(csv, "\nallreduce"));
 }
 
 TEST(star_marks_intervals_without_0)

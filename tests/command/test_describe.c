@@ -102,8 +102,8 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
     int n = 0;
     char *rest = output;
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
-        if (*line == '\0' || *line == ' ' ||
-            line[strlen(line) - 1] == ':') /* skip headings and indented lines */
+        /* Headings, empty lines and indented lines name no entry. */
+        if (*line == '\0' || *line == ' ' || line[strlen(line) - 1] == ':')
             continue;
         n++;
         char *described = NULL;

@@ -148,8 +148,8 @@ TEST(speedup_without_delay_is_base_and_delay_over_base)
     expect_text(output, "             5     5         0.175        1.750     100.0");
     expect(output, "             5     5", 0.075);
     expect_text(output, "With the slowest worker as the");
-    ck_assert(isnan(
-        last_of(output, "half the latency"))); /* rows for changes without effect are omitted */
+    /* A change without an effect has no row. */
+    ck_assert(isnan(last_of(output, "half the latency")));
     ck_assert(isnan(last_of(output, "no GPU copies")));
     ck_assert(isnan(last_of(output, "no reduction cost")));
 }
@@ -289,8 +289,8 @@ TEST_ROWS(explain_reports_cost_of_slow_gpu_under_collective_share, slow_gpus)
     expect(output, "no stragglers", truth);
     expect(output, "the slowest worker as the median", truth);
     ck_assert_double_gt(last_of(output, "  slower because of exchanges"), 5);
-    expect_text(output,
-                _i == 0 ? "        1.400 " : "        1.429 "); /* ratio to the median step time */
+    /* The column with the ratio to the median step time. */
+    expect_text(output, _i == 0 ? "        1.400 " : "        1.429 ");
 }
 
 /** The busiest link is a route between regions that flows share. Only SimGrid reports its use. */

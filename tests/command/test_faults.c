@@ -104,8 +104,9 @@ static pid_t begin(int terminal)
     if (process != 0)
         return process;
     setsid();
+    /* The program must not inherit ignored signals, for example from nohup. */
     for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++)
-        signal(signals[k], SIG_DFL); /* undo nohup, which ignores signals */
+        signal(signals[k], SIG_DFL);
     const int line = open(ptsname(terminal), O_RDWR);
     ioctl(line, TIOCSCTTY, 0);
     for (int i = 0; i < 3; i++)

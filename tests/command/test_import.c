@@ -108,8 +108,8 @@ TEST(logs_of_one_and_several_nodes_give_all_factors)
         ck_assert_uint_le(strcspn(line, "\n"), 140);
     ck_assert_has(dsgd_ends(2, "import one.log -p dgx-a100 -o mine.yaml"), "--force replaces it");
     dsgd_ends(0, "import one.log -p dgx-a100 -o mine.yaml --force");
-    ck_assert_double_eq(read_platform("mine.yaml").nccl.latency,
-                        1.4); /* the value of dgx-a100 remains */
+    /* The value of dgx-a100 must remain. */
+    ck_assert_double_eq(read_platform("mine.yaml").nccl.latency, 1.4);
 }
 
 /**

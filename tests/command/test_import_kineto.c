@@ -408,8 +408,8 @@ TEST(first_steps_predict_later_steps)
     write_job(&j);
     const char *const said = import("--first 4");
     ck_assert_has(said, "4 steps make the experiment");
-    ck_assert_double_le(number_behind(said, "for good and "),
-                        3); /* in %, without the deviation common to all ranks */
+    /* This deviation in % must not include the deviation that all ranks share. */
+    ck_assert_double_le(number_behind(said, "for good and "), 3);
     ck_assert_has(read_file("mine.yaml"), "scale: true, common: true}");
     ck_assert_double_eq_tol(number_behind(said, "steps differ by "), 4, 1);
     ck_assert_double_le(fabs(step_error(said)), 5);

@@ -226,8 +226,8 @@ TEST_ROWS(bad_input_gives_one_error_and_exit_status, bad)
     ck_assert_int_ne(access(results, F_OK), 0); /* no results folder exists */
 }
 
-TEST_RANGE(text_after_null_byte_is_not_ignored, 0,
-           4) /* _i: number of the file with the null byte */
+/* _i is the index of the file with the null byte. */
+TEST_RANGE(text_after_null_byte_is_not_ignored, 0, 4)
 {
     static const char *const files[][2] = {
         {"e.yaml", "e.yaml:9:4"},

@@ -13,8 +13,8 @@
 
 enum { WORKERS = 4, BATCH = 4, STEPS = 4, MOST_HOSTS = WORKERS + 1 };
 
-static const double rounding =
-    1e-12; /* rounding error of a few double operations on values near 1 */
+/* Tolerance for a few operations in double precision on values near 1. */
+static const double rounding = 1e-12;
 
 /* --- a recorded run --------------------------------------------------------------------------- */
 
@@ -53,8 +53,8 @@ static void record(const char *algorithm, bool with_ledger)
     config.threads = 1;
     config.memory_bytes = SIZE_MAX;
     config.inspect = read_models;
-    config.until.steps =
-        25. * STEPS; /* enough for ringmaster, which cancels all steps of worker 3 */
+    /* The bound allows more steps than STEPS, because ringmaster cancels all steps of worker 3. */
+    config.until.steps = 25. * STEPS;
     dsgd_run_result result;
     ck_assert_msg(dsgd_simulate(&config, &result, &error) == DSGD_OK, "%s", error.text);
     ck_assert_msg(result.outcome == DSGD_RUN_OK, "%s: %s", algorithm, result.why.text);
@@ -198,8 +198,9 @@ TEST(allreduce_follows_the_gradient_of_the_loss)
     record("allreduce", true);
     ck_assert_double_eq(experiment.runs[0].learning.optimizer.lr, lr);
     double x[STEPS + 1][2] = {{x_of(1)[0], x_of(1)[1]}};
+    /* F is quadratic, so differences of F give its exact gradient. */
     for (int t = 0; t < STEPS; t++)
-        for (int k = 0; k < 2; k++) { /* F is quadratic, so a difference gives its exact gradient */
+        for (int k = 0; k < 2; k++) {
             double up[2] = {x[t][0], x[t][1]}, down[2] = {x[t][0], x[t][1]};
             up[k] += h;
             down[k] -= h;
@@ -259,8 +260,8 @@ TEST(gossip_by_d_psgd_keeps_the_mean)
         expect_x(x, wanted, "the mean after step", (size_t)t);
         memcpy(before, x, sizeof before);
     }
-    for (size_t i = 0; i < run.n_applications;
-         i++) /* an average precedes every local step except the first */
+    /* An average precedes each local step except the first, so each later gradient has age 1. */
+    for (size_t i = 0; i < run.n_applications; i++)
         ck_assert_int_eq((int)run.applications[i].age,
                          run.ledger.values[run.applications[i].gradient].step > 0);
 }
@@ -319,8 +320,10 @@ TEST(server_applies_each_gradient_once_and_late)
     for (size_t i = 0; i < run.n_applications; i++) {
         const dsgd_application *const a = &run.applications[i];
         if (run.ledger.entries[a->entry].host < WORKERS) {
-            ck_assert_int_eq((int)a->age,
-                             0); /* a worker updates its own copy of the model at once */
+            /*
+             * A worker applies its gradient to its own copy of the model at once, so the age is 0.
+             */
+            ck_assert_int_eq((int)a->age, 0);
             continue;
         }
         for (size_t k = 0; k < i; k++)
@@ -430,8 +433,8 @@ TEST(lesson_shows_compressed_values_as_sent)
 {
     char *output = dsgd_ends(0, "explain top_k --steps 1");
     ck_assert_ptr_null(strstr(output, "sends (0.000, 0.000)"));
-    ck_assert_has(output,
-                  "sends (0.000, 1.357)"); /* larger element of the gradient (-1.021, 1.357) */
+    /* The algorithm sends the larger element of the gradient (-1.021, 1.357). */
+    ck_assert_has(output, "sends (0.000, 1.357)");
     ck_assert_has(output, "sends (-2.372, 0.000)");
 }
 

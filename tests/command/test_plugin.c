@@ -27,8 +27,9 @@ static int shell(const char *command, char **output)
     ck_assert_ptr_nonnull(stream);
     size_t room = 0;
     *output = NULL;
+    /* If the output is empty, getdelim() allocates a buffer but writes nothing to it. */
     if (getdelim(output, &room, '\0', stream) < 0)
-        **output = '\0'; /* getdelim() also allocates a buffer for an empty output */
+        **output = '\0';
     const int state = pclose(stream);
     ck_assert_msg(WIFEXITED(state), "%s: %s", command, *output);
     return WEXITSTATUS(state);

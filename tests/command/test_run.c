@@ -114,8 +114,8 @@ TEST(results_contain_network_model)
     ck_assert_has(manifest, "\"network\": \"simgrid\"");
     output =
         dsgd_ends(0, "run e.yaml -o s --set 'network={sweep: [flows, simgrid]}' --set workers=4");
-    ck_assert_ptr_null(
-        strstr(output, ", network simgrid\n")); /* not printed if only some runs use simgrid */
+    /* If only some runs use SimGrid, the output does not name it. */
+    ck_assert_ptr_null(strstr(output, ", network simgrid\n"));
     ck_assert_has(read_file("s/runs.csv"), ",swept.network\n");
     ck_assert_has(dsgd_ends(2, "run e.yaml -o n --set network=packets"), "flows or simgrid");
 }

@@ -14,11 +14,12 @@ TEST(sweep_multiplies_runs_and_adds_column)
     write_experiment("seed: [1, 2]\nexchange: {collective: {sweep: [ring, rabenseifner]}}\n");
     char *output = dsgd_ends(0, "check e.yaml");
     ck_assert_has(output, "24 runs");
+    /* The number of runs is 2 * 2 * (1 + 2) * 2 = 24. */
     ck_assert_has(
         dsgd_ends(
             0,
             "check e.yaml --set algorithms='[allreduce, {name: wagma, group: {sweep: [2, 4]}}]'"),
-        "24 runs"); /* 2 * 2 * (1 + 2) * 2 */
+        "24 runs");
     output = dsgd_ends(0, "run e.yaml -o r --set algorithms=allreduce");
     const char *const rows = read_file("r/runs.csv");
     ck_assert_has(rows, ",wall_s,exchange.collective\n");

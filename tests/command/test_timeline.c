@@ -411,8 +411,8 @@ TEST(chart_shows_failures_with_their_costs)
                           "lost 0.3 s\n");
     ck_assert_has(output, "! all workers stop there");
     ck_assert_ptr_null(strstr(output, "xx"));
-    const char *const row =
-        strstr(output, "   0  "); /* the row has 54 columns for 6 s of progress */
+    /* The 54 columns of this row stand for 6 s of progress. */
+    const char *const row = strstr(output, "   0  ");
     const int at = (int)(4.3 / 6 * (strcspn(row, "\n") - 23));
     ck_assert_msg(memchr(row + 6 + at - 1, '!', 3) != NULL, "%s", output);
     dsgd_ends(0, "timeline e.yaml --steps 0:6 -o t.json");
@@ -424,8 +424,8 @@ TEST(chart_shows_failures_with_their_costs)
     ck_assert_ptr_null(strstr(output, "!"));
     dsgd_ends(0, "timeline e.yaml --steps : --run 2 -o t.json");
     read_trace("t.json");
-    ck_assert_double_eq_tol(within(2, "away", 0, 100), 3 + 0.5,
-                            0.01); /* the time includes the copy of a 1 KB model */
+    /* The worker is away for 3.5 s. The tolerance allows for the copy of a model of 1 KB. */
+    ck_assert_double_eq_tol(within(2, "away", 0, 100), 3 + 0.5, 0.01);
     ck_assert_double_eq(within(0, "away", 0, 100), 0);
     close_trace();
 }

@@ -424,9 +424,8 @@ TEST_RANGE(a_gradient_does_not_depend_on_what_else_is_in_the_call, 0, n_specs())
     rig *const s = rig_new(_i);
     const size_t n = reals_of(s);
     const dsgd_network *const network = &s->network;
-    const size_t little =
-        40 * (2 * network->n_reals +
-              network->n_saved); /* enough workspace for 40 samples, but not for 64 */
+    /* A workspace for 40 samples, which is not enough for a mini-batch of 64. */
+    const size_t little = 40 * (2 * network->n_reals + network->n_saved);
     const manner manners[] = {together,         {1, false, 0},         {3, false, 0},
                               {MIXED, true, 0}, {MIXED, true, little}, {4, true, little}};
     double *const expected = gradients_by(cuda, s, together);
@@ -612,9 +611,9 @@ static bench *vectors_open(const dsgd_device *device, const rig *s)
     bench *const b = bench_open(device, s);
     double x[2 * LENGTH];
     for (uint32_t i = 1; i < VECTORS; i++) {
+        /* Vector 3 is the state of an optimizer, so its elements are not negative. */
         for (uint32_t j = 0; j < 2 * LENGTH; j++)
-            x[j] = i == 3 ? uniform(20, i, j)
-                          : 2 * uniform(20, i, j) - 1; /* v[3] is the state of an optimizer */
+            x[j] = i == 3 ? uniform(20, i, j) : 2 * uniform(20, i, j) - 1;
         put(b, x, 2 * LENGTH);
     }
     return b;
@@ -628,8 +627,8 @@ static double *updates_by(const dsgd_device *device, const rig *s)
 {
     bench *const b = vectors_open(device, s);
     const bool state = dsgd_optimizer_states(&s->problem.update) > 0;
-    const dsgd_buffer v_of[] = {v[3], NULL,
-                                v[3]}; /* the second operation starts without a velocity */
+    /* The second operation has no velocity before its first step. */
+    const dsgd_buffer v_of[] = {v[3], NULL, v[3]};
     const size_t lengths[] = {LENGTH, 1, 257};
     const uint64_t steps_so_far[] = {7, 1, 1000};
     dsgd_update_op ops[ELEMENT_OPS];

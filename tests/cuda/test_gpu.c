@@ -108,10 +108,10 @@ SUITE(gpu, "gpu", .set_up = set_up, .tear_down = remove_folder, .seconds = 60);
 
 /**
  * Tests runs that find too little free memory. They wait for memory, and have the same bits. In the
- * smallest memory of this test, models and velocities take two thirds.
+ * smallest memory of this test, models and velocities take two thirds. If _i is 0, the GPU has
+ * little memory. If _i is 1, the run has a small share of the memory.
  */
-TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0,
-           2) /* _i: 0 for a GPU with little memory, 1 for a small share of it */
+TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0, 2)
 {
     size_t wanted = 0;
     double *const expected = trained(&(dsgd_device_place){0}, &wanted);

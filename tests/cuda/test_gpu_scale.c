@@ -65,9 +65,8 @@ static void expect_losses(const support_outcome *got, const support_outcome *wan
 
 SUITE(gpu_scale_long, "gpu_scale", .seconds = 120, .set_up = use_emulation);
 
-TEST_RANGE(a_thousand_workers_compute_the_same_on_cuda, 0,
-           support_n_algorithms() + N_COUNTS -
-               1) /* _i: an algorithm, then a further row of counts */
+/* _i indexes the algorithms, and then the further rows of counts. */
+TEST_RANGE(a_thousand_workers_compute_the_same_on_cuda, 0, support_n_algorithms() + N_COUNTS - 1)
 {
     const int n = support_n_algorithms();
     const int row = _i < n ? 0 : _i - n + 1;

@@ -412,10 +412,10 @@ TEST(task_of_the_command_line_overrides_task_of_the_file)
     dsgd_ends(3, "task e.yaml --task none.yaml");
 }
 
-static const char one[] =
-    "platform: idle-switch\nworkers: 1\nalgorithms: [allreduce]\n"
-    "workload: {bytes: 4, step: 100ms, samples: 1}\n"
-    "until: {steps: 3}\nseed: [1, 2, 3]\n"; /* sums of 0.1 exceed 0.3 by rounding */
+/* Steps of 0.1 s: by rounding, the sum 0.1 + 0.1 + 0.1 exceeds 0.3. */
+static const char one[] = "platform: idle-switch\nworkers: 1\nalgorithms: [allreduce]\n"
+                          "workload: {bytes: 4, step: 100ms, samples: 1}\n"
+                          "until: {steps: 3}\nseed: [1, 2, 3]\n";
 
 static void write_simple_task(void)
 {

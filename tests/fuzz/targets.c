@@ -162,8 +162,8 @@ static dsgd_status run_command(const dsgd_command *command, const char *const *w
                                const char *printed, dsgd_error *error)
 {
     enum { MOST = 8 };
-    char *copies[MOST + 1],
-        *given[MOST + 1]; /* given[] is passed to the command, which may sort it */
+    /* The array given[] is passed to the command, which may sort it. */
+    char *copies[MOST + 1], *given[MOST + 1];
     int count = 0;
     for (; words[count] != NULL && count < MOST; count++)
         given[count] = copies[count] = dsgd_xstrdup(words[count]);
@@ -171,8 +171,11 @@ static dsgd_status run_command(const dsgd_command *command, const char *const *w
     fflush(stdout);
     char *const path = dsgd_xprintf("%s/%s", folder(), printed);
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    const int before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC,
-                             100); /* leaves descriptors below 100 to the command */
+    /*
+     * The copy of standard output gets a number from 100 on, so lower numbers remain free for the
+     * command.
+     */
+    const int before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100);
     DSGD_ASSERT(file >= 0 && before >= 0 && dup2(file, STDOUT_FILENO) >= 0, "no output: %m");
     close(file);
     const dsgd_status status = command->run(count, given, error);
@@ -554,9 +557,8 @@ void fuzz_report(const uint8_t *bytes, size_t n)
     const dsgd_status status = run_command(&dsgd_command_report, words, "printed", &error);
     expect_sentence(status, &error);
     char *const page = status == DSGD_OK ? read_from_folder("report.html") : NULL;
-    const char *const script =
-        page == NULL ? NULL
-                     : strcasestr(page, "<script"); /* the page contains one script of its own */
+    /* The page contains one script of its own, and must contain no other. */
+    const char *const script = page == NULL ? NULL : strcasestr(page, "<script");
     DSGD_ASSERT(script == NULL || strcasestr(script + 1, "<script") == NULL, "another script");
 }
 

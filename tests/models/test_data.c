@@ -73,8 +73,8 @@ TEST(kept_data_are_loaded_once)
     for (uint64_t other = 3; other < 34; other++)
         dsgd_data_close(opened("hyperplane", "points", 100, other, true));
     ck_assert(!dsgd_data_has_room());
-    dsgd_data *const a =
-        opened("hyperplane", "points", 100, 34, true); /* 32 are kept already, so this one is not */
+    /* 32 data sets are in memory, which is the limit, so this one is not kept. */
+    dsgd_data *const a = opened("hyperplane", "points", 100, 34, true);
     dsgd_data *const b = opened("hyperplane", "points", 100, 34, true);
     ck_assert_ptr_ne(a, b);
     dsgd_data_close(a);
@@ -311,8 +311,8 @@ TEST(unusable_text_is_rejected)
     demand_refusal(path, 8, "the text must have at least 90 characters for a context of 8, got 89");
     dsgd_data *data = NULL;
     const setting with = {"context", 7};
-    ck_assert_int_eq(load("text", path, &with, 1, 1, &data, NULL),
-                     DSGD_OK); /* a context of 7 needs only 80 */
+    /* A context of 7 needs only 80 characters. */
+    ck_assert_int_eq(load("text", path, &with, 1, 1, &data, NULL), DSGD_OK);
     unlink(path);
     strcpy(text_path, "/tmp/dsgd-text-XXXXXX");
     path = text_file(text, 0, false);

@@ -63,8 +63,8 @@ TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i ind
     }
 }
 
-TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
-           rig_n_specs) /* _i indexes rig_specs */
+/* _i indexes rig_specs. */
+TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss != DSGD_LOSS_POLICY) {
@@ -208,10 +208,10 @@ TEST_RANGE(operation_result_does_not_depend_on_its_batch, 0, rig_n_specs) /* _i 
 }
 
 /**
- * Tests that results do not change if one call computes all seven workers, one worker, or three.
+ * Tests that results do not change if one call computes all seven workers, one worker, or three. If
+ * _i is 1, the device computes in double precision.
  */
-TEST_RANGE(operations_of_every_kind_do_not_depend_on_their_call, 0,
-           2) /* _i: 1 for double precision */
+TEST_RANGE(operations_of_every_kind_do_not_depend_on_their_call, 0, 2)
 {
     enum { WORKERS = 7 };
     const dsgd_problem *const problem =
@@ -318,8 +318,8 @@ TEST(a_combination_of_any_number_of_inputs_is_summed_in_order)
 
 TEST(every_non_finite_value_is_detected)
 {
-    rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false),
-                           1); /* a model with at least 40 parameters */
+    /* This model has at least 40 parameters. */
+    rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1);
     static const float wrong[] = {NAN, INFINITY, -INFINITY};
     float x[40] = {0}, y[40];
     const dsgd_buffer inputs[] = {x};

@@ -61,8 +61,9 @@ TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5) /* _i selects the number of kept
     enum { N = 1003 };
     double x[N], y[N];
     const size_t counts[] = {1, 10, 500, 1002, 1003};
+    /* The 1,003 elements have only 211 different values. */
     for (size_t i = 0; i < N; i++)
-        x[i] = (double)((i * 7919) % 211) - 105; /* only 211 different values */
+        x[i] = (double)((i * 7919) % 211) - 105;
     ck_assert(encode(selection(DSGD_CODEC_TOP_K, counts[_i]), N, x, NULL, y));
     for (size_t i = 0; i < N; i++) {
         size_t before = 0; /* number of elements that rank above element i */
@@ -98,8 +99,8 @@ TEST(rounding_has_its_formulas)
            (double[]){2, -2, 2, 2, 5.25, 5.25, 5.25, 5.25, 0});
     expect((dsgd_codec){.kind = DSGD_CODEC_UNIFORM, .levels = 2, .count = 4}, 9, x, NULL,
            (double[]){4, 0, 0, 4, 7, 7, 7, 0, 0});
-    const double same[] = {1. / 3, -1. / 3,
-                           1. / 3}; /* elements of equal size are encoded exactly */
+    /* If all elements have the same size, their encoding is exact. */
+    const double same[] = {1. / 3, -1. / 3, 1. / 3};
     for (uint32_t levels = 1; levels < 200; levels += 3)
         expect((dsgd_codec){.kind = DSGD_CODEC_UNIFORM, .levels = levels, .count = 3}, 3, same,
                NULL, same);
@@ -177,8 +178,9 @@ static bool has_the_right_mean(const dsgd_spec *pick)
     enum { N = 64, DRAWS = 2000 };
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
     double x[N], y[N], mean[N] = {0}, distance = 0, variance = 0;
+    /* Element 0 is below the threshold of the encoding. */
     for (int i = 0; i < N; i++)
-        x[i] = i == 0 ? 5e-4 : sin(i); /* element 0 is below the threshold */
+        x[i] = i == 0 ? 5e-4 : sin(i);
     dsgd_codec codec = kind->codec(kind->does, pick->params, N);
     for (codec.step = 0; codec.step < DRAWS; codec.step++) {
         ck_assert(encode(codec, N, x, NULL, y));

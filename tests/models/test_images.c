@@ -166,8 +166,8 @@ TEST(zipped_file_with_a_wrong_or_missing_byte_is_rejected)
     uint8_t bytes[256];
     const size_t n = fread(bytes, 1, sizeof bytes, in);
     fclose(in);
-    for (size_t i = 10; i < 2 * n;
-         i++) { /* most of the first 10 bytes, the gzip header, have no effect */
+    /* The loop starts at byte 10, after the gzip header, in which most bytes have no effect. */
+    for (size_t i = 10; i < 2 * n; i++) {
         const bool cut = i >= n;
         bytes[i % n] ^= cut ? 0 : 1;
         FILE *const out = fopen(f->files[TEST_IMAGES], "wb");

@@ -108,8 +108,8 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     ck_assert(n_a <= ROOM && n_b <= ROOM && n_c <= ROOM + 2 * GUARD);
     memcpy(s->result, s->c, n_c * sizeof *s->c);
     if (in_double) {
-        double *const a =
-            dsgd_xcalloc(n_a, sizeof *a); /* a sanitizer then detects accesses outside */
+        /* The arrays have the exact size, so a sanitizer detects accesses outside them. */
+        double *const a = dsgd_xcalloc(n_a, sizeof *a);
         double *const b = dsgd_xcalloc(n_b, sizeof *b);
         memcpy(a, s->a, n_a * sizeof *a);
         memcpy(b, s->b, n_b * sizeof *b);
@@ -131,8 +131,8 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     float *const row = dsgd_xcalloc(p->n, sizeof *row);
     for (size_t j = 0; j < p->n; j++)
         row[j] = (float)s->c[GUARD + j];
-    dsgd_ahead ahead = {(const char *)s->b,
-                        n_b * sizeof *s->b}; /* prefetching affects only the speed */
+    /* Memory to prefetch, which affects only the speed. */
+    dsgd_ahead ahead = {(const char *)s->b, n_b * sizeof *s->b};
     const dsgd_operands_float o = OPERANDS(p, a, b, c + GUARD, row);
     l->in_float(&o, &ahead);
     ck_assert(ahead.at + ahead.bytes == (const char *)(s->b + n_b));

@@ -247,8 +247,8 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     device->close(context);
 }
 
-TEST_RANGE(every_element_that_an_update_writes_is_checked, 0,
-           OPTIMIZERS) /* _i indexes optimizers */
+/* _i indexes optimizers. */
+TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS)
 {
     enum { N = 3 };
     const dsgd_optimizer config = {
@@ -603,8 +603,9 @@ TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i indexe
         const uint32_t n_walkers = s->network.n_environments;
         double *const g = dsgd_keep(2 * n, sizeof *g);
         walker walkers[MOST_WALKERS];
+        /* The seeds are the same as in rig_new(). */
         for (uint32_t w = 0; w < n_walkers; w++)
-            walkers[w] = walker_at(5, 3, 0, w); /* rig_new() uses the same seeds */
+            walkers[w] = walker_at(5, 3, 0, w);
         for (uint32_t t = 0; t < 5; t++) {
             uint32_t ids[RIG_MOST_SAMPLES];
             for (uint32_t j = 0; j < s->spec->n_samples; j++)
@@ -625,8 +626,8 @@ TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i indexe
     }
 }
 
-TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0,
-           rig_n_specs) /* _i indexes rig_specs */
+/* _i indexes rig_specs. */
+TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
@@ -652,8 +653,8 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0,
             arrived += there;
         }
         s->device->close(s->context);
-        s->device->open(&s->problem, NULL, 1, &s->context,
-                        NULL); /* the device has its own copy of dsgd_data */
+        /* The device copied dsgd_data when it was opened, so it must be opened again. */
+        s->device->open(&s->problem, NULL, 1, &s->context, NULL);
         const dsgd_evaluate_op got = rig_evaluation(s, s->x, s->state);
         ck_assert_double_eq_tol(got.loss, -sum / n, 1e-12);
         ck_assert_double_eq_tol(got.accuracy, arrived / n, 1e-15);
@@ -756,8 +757,8 @@ static int n_sources(void)
 
 CASE("fit", .seconds = 60);
 
-TEST_RANGE(every_model_learns_from_every_source_or_gives_a_reason, 0,
-           n_sources()) /* _i indexes dsgd_data_sources */
+/* _i indexes dsgd_data_sources. */
+TEST_RANGE(every_model_learns_from_every_source_or_gives_a_reason, 0, n_sources())
 {
     dsgd_data *const data = small_data(_i);
     const char *const name = dsgd_data_sources[_i]->name;

@@ -125,8 +125,10 @@ TEST(classes_without_labels_are_tenths)
         dsgd_split_count(split, w, counts);
         for (uint32_t c = 0; c < DSGD_PARTS; c++)
             most = counts[c] > most ? counts[c] : most;
-        ck_assert_uint_gt(most,
-                          text->train.n * 9 / 100); /* 9 %, because parts differ by a sample */
+        /*
+         * Each worker has about a tenth of the samples, and nearly all of them are from one part.
+         */
+        ck_assert_uint_gt(most, text->train.n * 9 / 100);
     }
     for (uint32_t i = 0; i < text->train.n; i++)
         ck_assert_uint_eq(split->class_of[i], i * 10 / text->train.n);
@@ -217,10 +219,10 @@ TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
 
 /**
  * Tests workers whose mini-batches are the same sets of samples in every epoch. In an epoch, each
- * mini-batch occurs once. If a worker has fewer samples than a mini-batch, it repeats samples.
+ * mini-batch occurs once. If a worker has fewer samples than a mini-batch, it repeats samples. _i %
+ * 2 selects the batch size, and _i / 2 selects the split.
  */
-TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
-           4) /* _i % 2 selects the batch size, and _i / 2 the split */
+TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0, 4)
 {
     enum { N = 100, WORKERS = 7, EPOCHS = 3, MOST = 8 };
     const uint32_t batch = _i % 2 == 0 ? 3 : MOST, n_points = _i % 2 == 0 ? N : WORKERS * 5;

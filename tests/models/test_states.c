@@ -176,8 +176,8 @@ TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs) /* _i index
     }
 }
 
-TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0,
-           rig_n_specs) /* _i indexes rig_specs */
+/* _i indexes rig_specs. */
+TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs)
 {
     const rig_spec *const spec = &rig_specs[_i];
     const uint32_t batch = spec->n_samples > 6 ? 6 : spec->n_samples;
@@ -252,8 +252,8 @@ TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i i
     dsgd_values_close(s->values);
 }
 
-TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0,
-           STATEFUL) /* _i indexes `stateful` */
+/* _i indexes `stateful`. */
+TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL)
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     const dsgd_value x = model_of(s, 0);
@@ -296,8 +296,8 @@ TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i indexes `statef
     dsgd_values_close(s->values);
 }
 
-TEST_RANGE(many_steps_need_no_more_memory_than_one, 0,
-           2 * STATEFUL) /* _i / 2 indexes `stateful`; if _i is odd, each step flushes */
+/* _i / 2 indexes `stateful`. If _i is odd, each step flushes the store. */
+TEST_RANGE(many_steps_need_no_more_memory_than_one, 0, 2 * STATEFUL)
 {
     store *const s = store_opened(stateful[_i / 2], 1, 2);
     dsgd_value x = model_of(s, 0), v = DSGD_ZERO_VALUE, state = state_of(s, 0);
@@ -417,8 +417,9 @@ static support_outcome *run_learning_case(int i, int threads)
     return support_ok(c);
 }
 
+/* _i indexes learning_cases. */
 TEST_RANGE(every_model_learns_in_a_simulation_to_the_same_bits, 0,
-           SUPPORT_SLOW ? 0 : LEARNING_CASES) /* _i indexes learning_cases */
+           SUPPORT_SLOW ? 0 : LEARNING_CASES)
 {
     const support_outcome *const one = run_learning_case(_i, 1);
     const support_outcome *const more = run_learning_case(_i, 3);

@@ -186,8 +186,9 @@ static double loss_by_counts(const dsgd_data *data, bool by_last)
     double *const total = dsgd_keep(n, sizeof *total);
     const size_t n_train = (size_t)data->train.n * data->n_rows;
     const size_t n_test = (size_t)data->test.n * data->n_rows;
+    /* Even a pair that never occurs gets a probability above 0. */
     for (size_t i = 0; i < n * n; i++)
-        count[i] = 0.1; /* a pair that never occurs has a probability above 0 */
+        count[i] = 0.1;
     for (size_t i = 0; i < n; i++)
         total[i] = 0.1 * n;
     for (size_t i = 0; i < n_train; i++) {

@@ -210,8 +210,9 @@ TEST(a_combination_is_linear)
     const double weights[] = {2, 0.5, 1};
     const dsgd_value y = combine(s, 3, x, weights, 4);
     const double *const got = numbers_of(s, y);
+    /* The factor is (2 + 1 - 5) / 4 = -0.5. */
     for (size_t i = 0; i < PARAMS; i++)
-        ck_assert_double_eq_tol(got[i], -0.5 * s->initial[i], 1e-15); /* (2 + 1 - 5) / 4 = -0.5 */
+        ck_assert_double_eq_tol(got[i], -0.5 * s->initial[i], 1e-15);
 }
 
 TEST(equal_encodings_of_equal_values_are_one)
@@ -899,8 +900,8 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i + 1 is the numbe
     ck_assert_double_eq_tol(a.consensus, norm(s->initial, PARAMS) * sqrt(59.0 / 16), 1e-13);
     ck_assert_double_eq_tol(a.loss, b.loss, 1e-13);
     ck_assert(b.consensus == 0);
-    const dsgd_evaluation others =
-        dsgd_values_result(s->values, of_others); /* their mean is also 1.75 times it */
+    /* The mean of the last two models is also 1.75 times the vector, so the losses are equal. */
+    const dsgd_evaluation others = dsgd_values_result(s->values, of_others);
     ck_assert_double_eq_tol(others.loss, b.loss, 1e-13);
     ck_assert_double_eq(others.consensus, a.consensus);
     ck_assert_uint_eq(stats(s).evaluations, 3);
@@ -927,9 +928,9 @@ TEST(parts_of_the_test_set_make_the_whole)
             previous = loss;
         }
         ck_assert_double_eq_tol(sum / n, whole, 1e-13);
+        /* With a single part the order of the sum is the same, so the bits are equal. */
         if (n_parts[i] == 1)
-            ck_assert_double_eq(previous, whole); /* equal bits, since the order of the sum is the
-                                                   * same */
+            ck_assert_double_eq(previous, whole);
     }
     release(s, x);
 }

@@ -187,8 +187,8 @@ static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
     }
 }
 
-TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0,
-           rig_n_specs) /* _i indexes rig_specs */
+/* _i indexes rig_specs. */
+TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;

@@ -40,8 +40,8 @@ TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
         last_s = at.down_s;
     }
     dsgd_failures_close(f);
-    ck_assert_double_eq_tol((double)n / (50 * 1e5 / 100), 1,
-                            0.015); /* 50,000 failures are expected */
+    /* 50 workers with a failure in 100 s on average should have 50,000 failures in 1e5 s. */
+    ck_assert_double_eq_tol((double)n / (50 * 1e5 / 100), 1, 0.015);
 }
 
 /**

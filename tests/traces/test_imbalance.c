@@ -115,8 +115,8 @@ static const moments closed_forms[] = {
     {"{kind: gamma, mean: 2, deviation: 1}", 1, 3, 1},
     {"{kind: gamma, mean: 0.2627, deviation: 0.14205, shift: 0.737, scale: true}", 1, 0.9997,
      0.14205},
-    {"{kind: gamma, mean: 1, deviation: 2}", 0, 1,
-     2}, /* this is more skewed than an exponential distribution */
+    /* This distribution is more skewed than an exponential distribution. */
+    {"{kind: gamma, mean: 1, deviation: 2}", 0, 1, 2},
     /*
      * This is an exponential distribution truncated at 1. The mean is (1 - 2 / e) / (1 - 1 / e).
      * The mean square is (2 - 5 / e) / (1 - 1 / e).
@@ -211,8 +211,8 @@ TEST_ROWS(seconds_do_not_depend_on_caller_or_order, pure)
         for (int w = P; w-- > 0;) {
             ck_assert_double_eq(ask(&again, 1, P, w, t), s[t * P + w]);
             ck_assert_double_eq(ask(&l, 1, P, w, t), s[t * P + w]);
-            ck_assert_double_eq(ask(&l, 1, 2 * P, w, t),
-                                s[t * P + w]); /* with twice as many workers */
+            /* The step time is the same among twice as many workers. */
+            ck_assert_double_eq(ask(&l, 1, 2 * P, w, t), s[t * P + w]);
         }
     }
 }
@@ -450,8 +450,8 @@ static const struct {
 
 TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
 {
-    const double n =
-        noises[_i].rate * noises[_i].base_s; /* expected number of interruptions in a step */
+    /* The expected number of interruptions in a step. */
+    const double n = noises[_i].rate * noises[_i].base_s;
     const double m = noises[_i].mean;
     const double spread = 1 + gsl_pow_2(noises[_i].deviation / m);
     char *const yaml = dsgd_xprintf("{kind: noise, rate: %g, mean: %.9g, deviation: %.9g}",
@@ -843,9 +843,8 @@ TEST(habitat_has_the_published_mean_and_common_bursts)
         slow += n;
         bursts += n > 0;
     }
-    ck_assert_double_eq_tol(sum / STEPS / 64, 2.62,
-                            0.02 *
-                                2.62); /* the published ideal iteration time on 1,024 nodes, in s */
+    /* The ideal iteration time that was published for 1,024 nodes is 2.62 s. */
+    ck_assert_double_eq_tol(sum / STEPS / 64, 2.62, 0.02 * 2.62);
     ck_assert_double_eq_tol(slow / 64.0 / STEPS, 0.0162, 0.0015);
     /*
      * In a step with bursts, each of 64 workers is slow with probability p = 0.0162 / 0.75. Bursts
@@ -920,14 +919,14 @@ static const struct {
     size_t inherent;
     const char *unit; /* unit of a sample, or NULL if it is not checked */
 } alike[] = {
-    {"{like: resnet50-v100, step: 0.5}", NULL, 4.0 * 25559081, 0.5,
-     0}, /* this workload is itself `like` another one */
+    /* The workload resnet50-v100 is itself `like` another workload. */
+    {"{like: resnet50-v100, step: 0.5}", NULL, 4.0 * 25559081, 0.5, 0},
     {"{like: habitat-p100, samples: 3}", NULL, 33905684, 0.52, 1},
     {"{like: habitat-p100, inherent: []}", NULL, 33905684, 0.52, 0, "experience steps"},
     {"{like: llm-7b, step: 2, unit: sequences}", NULL, 2.0 * 6658859008, 2, 0, "sequences"},
     {"{bytes: 4, step: 1, samples: 1}", NULL, 4, 1, 0, "samples"},
-    {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615,
-     0}, /* bytes replace the tensors of the other workload */
+    /* The key `bytes` replaces the tensors of resnet50-p100. */
+    {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615, 0},
     {"{like: habitat-p100, tensors: [{elements: 3}]}", NULL, 12, 0.52, 1},
     /*
      * A step has 2.4e13 operations at half of 4 Tf. A workload that is `like` another one replaces
@@ -1036,8 +1035,8 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
         mean[k] = fit->mean_s;
         deviation[k] = fit->deviation_s;
         shift[k] = fit->shift_s;
-        ck_assert_double_le(
-            fit->ks, 1.95 / sqrt(VALUES)); /* a correct fit exceeds this in 1 of 1,000 cases */
+        /* A correct fit exceeds this limit in 1 of 1,000 cases. */
+        ck_assert_double_le(fit->ks, 1.95 / sqrt(VALUES));
         first += fits[0].family == known[_i].family;
     }
     /*
@@ -1131,9 +1130,9 @@ TEST(persistent_and_transient_deviations_are_distinguished)
     double x[P * T];
     double worker[P * T];
     size_t n = 0;
+    /* Workers with odd ranks have half as many values. */
     for (int w = 0; w < P; w++)
-        for (long t = 0; t < (w % 2 == 0 ? T : T / 2);
-             t++, n++) { /* odd workers have half as many values */
+        for (long t = 0; t < (w % 2 == 0 ? T : T / 2); t++, n++) {
             x[n] = ask(&l, 3, P, w, t);
             worker[n] = P - w;
         }
@@ -1165,8 +1164,8 @@ TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
     const dsgd_variance_components c = dsgd_fit_components(x, worker, 7);
     ck_assert_double_eq_tol(c.persistent_s, sqrt((50 - 3) / (16.0 / 7)), 1e-12);
     ck_assert_double_eq_tol(c.passing_s, sqrt(3), 1e-12);
-    ck_assert_double_eq_tol(c.p_value, pow(1 + 50.0 / 3 / 2, -2),
-                            1e-12); /* F distribution with 2 and 4 degrees of freedom */
+    /* The p-value is from an F distribution with 2 and 4 degrees of freedom. */
+    ck_assert_double_eq_tol(c.p_value, pow(1 + 50.0 / 3 / 2, -2), 1e-12);
 }
 
 TEST(equal_workers_have_no_persistent_deviation)
@@ -1183,8 +1182,8 @@ TEST(equal_workers_have_no_persistent_deviation)
         }
         significant += dsgd_fit_components(x, worker, P * T).p_value < 0.1;
     }
-    ck_assert_int_ge(significant,
-                     1); /* about 10 of 100 samples; a correct test fails once in 30,000 */
+    /* On average 10 of 100 samples are significant. Each limit is exceeded once in 30,000 cases. */
+    ck_assert_int_ge(significant, 1);
     ck_assert_int_le(significant, 22);
     static const double alone[] = {1, 2, 3};
     static const double worker[] = {7, 7, 7};

@@ -247,9 +247,9 @@ TEST_RANGE(hosts_differ_on_every_generated_shape, 0, SHAPES)
         const double bytes_per_s = gb / (message_s(&even, a, b, gb) - latency_s);
         expect_path(&odd, a, b, latency_s + later_s[k], fmin(bytes_per_s, 10 * gb * factor[k]));
     }
+    /* The key `hosts` does not change the network within a node. */
     if (even.island_hosts > 0)
-        expect_path(&odd, 1, 2, 0.2 * us,
-                    100 * gb); /* `hosts` does not change the network within a node */
+        expect_path(&odd, 1, 2, 0.2 * us, 100 * gb);
 }
 
 TEST(shared_nic_has_the_quality_of_its_worst_host)
@@ -394,8 +394,8 @@ static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
     return support_volley_s(&machine, to, 1);
 }
 
-static const double within_s =
-    1.5e-6; /* a message takes 1 us within a group, 3 us between groups */
+/* A limit between the times of a message: 1 us within a group, and 3 us between groups. */
+static const double within_s = 1.5e-6;
 
 TEST(placement_determines_the_hosts_of_workers)
 {
@@ -996,8 +996,8 @@ static void expect_bound(const dsgd_platform *p, int workers)
     static const char *const everywhere[] = {"allreduce", "d_psgd", "osgp", "ad_psgd", "a_psgd"};
     for (size_t i = 0; i < sizeof everywhere / sizeof everywhere[0]; i++) {
         const dsgd_run_result r = busy(p, everywhere[i], workers - (int)(i % 2));
-        if (strcmp(everywhere[i], "ad_psgd") !=
-            0) /* AD-PSGD may end before a message uses a link */
+        /* A run of AD-PSGD may end before a message uses a link. */
+        if (strcmp(everywhere[i], "ad_psgd") != 0)
             ck_assert_double_gt(r.link_s, 0);
         ck_assert_msg(r.link_s <= r.virtual_s, "%s: %g > %g", everywhere[i], r.link_s, r.virtual_s);
     }
@@ -1038,8 +1038,8 @@ TEST_RANGE(link_time_counts_the_links_that_carry_the_bytes, 0, 3)
     c->platform.island_nics = 1;
     c->workload.bytes = 256e6;
     c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-    const double each =
-        2.0 * (workers - 1) / workers * 256e6; /* bytes that a worker sends in a step */
+    /* The bytes that a worker sends in a step. */
+    const double each = 2.0 * (workers - 1) / workers * 256e6;
     /* In a node with four workers, one of them sends to the next node. */
     const double bytes_per_s = _i == 1 ? 100 * gb : 10 * gb;
     ck_assert_double_eq_tol(support_ok(c)->result.link_s, 20 * each / bytes_per_s, 1e-9);

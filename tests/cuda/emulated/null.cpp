@@ -18,8 +18,8 @@ namespace
 {
 
 const size_t device_bytes = (size_t)128 << 30;
-char *next =
-    reinterpret_cast<char *>((size_t)1 << 40); /* next address to return; no code reads it */
+/* The next address that an allocation returns. No code reads memory at these addresses. */
+char *next = reinterpret_cast<char *>((size_t)1 << 40);
 
 double now_s()
 {

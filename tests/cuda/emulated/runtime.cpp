@@ -124,8 +124,8 @@ void run_block(unsigned n)
         be_thread(i, n);
         (*kernel)();
     }
-    for (unsigned first = 1; !fibers[0].done;
-         first = 0) { /* runs all threads up to their next barrier */
+    /* Each pass runs all threads up to their next barrier. */
+    for (unsigned first = 1; !fibers[0].done; first = 0) {
         unsigned n_done = 0;
         for (unsigned i = first; i < n; i++) {
             be_thread(i, n);
@@ -240,8 +240,9 @@ void synchronise()
 cudaError_t take_memory(void **at, size_t bytes, int device)
 {
     *at = NULL;
+    /* A pending cudaFreeAsync() may return memory, so all pending work runs first. */
     if (device >= 0 && used()->bytes[device] + bytes > device_bytes())
-        synchronise(); /* a pending cudaFreeAsync() may return memory */
+        synchronise();
     if (device >= 0 && used()->bytes[device] + bytes > device_bytes())
         return failed(cudaErrorMemoryAllocation);
     const size_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -463,8 +464,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     dig();
     if (error != cudaSuccess)
         return error;
-    if (kind == cudaMemcpyHostToDevice &&
-        !is_pinned(from)) { /* CUDA reads such memory before the call returns */
+    /* CUDA reads host memory that is not pinned before the call returns. */
+    if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
         const char *const begin = (const char *)from;
         const std::vector<char> copy(begin, begin + bytes);
         work.push_back([=] { memcpy(to, copy.data(), bytes); });
