@@ -16,7 +16,7 @@ typedef enum dsgd_option_kind {
      * int64_t; if the option has words, -(i + 1) stands for word i, and `min` limits only numbers
      */
     DSGD_LONG,
-    DSGD_DOUBLE, /* double; words as for LONG; dsgd_parse_number() describes the units */
+    DSGD_DOUBLE, /* double, with words as for LONG; dsgd_parse_number() describes the units */
     DSGD_CHOICE, /* int, or an enumeration of the same size; the value is an index into `words` */
     DSGD_STRING, /* const char *; NULL if the key is absent and has no default */
     /* dsgd_numbers: a list of numbers; a single number stands for a list of one number */
@@ -69,7 +69,7 @@ struct dsgd_entry;
 
 /** An entry of a registry, with values for its options. */
 typedef struct dsgd_spec {
-    const struct dsgd_entry *about; /* the entry; NULL if there is none */
+    const struct dsgd_entry *about; /* the entry; NULL if no entry is selected */
     void *params; /* [about->params_size bytes] values of the entry's options */
 } dsgd_spec;
 
@@ -103,7 +103,7 @@ typedef struct dsgd_option {
     bool refines; /* for STRUCT: true if keys that are absent keep the values of the outer struct */
     /*
      * for SPECS and STRUCT: name of the folder of shipped files, which can be named instead of a
-     * value; NULL if there is none
+     * value; NULL if no such folder exists
      */
     const char *shipped;
     double init; /* default value of BOOL, LONG, DOUBLE and CHOICE */
@@ -202,7 +202,7 @@ typedef struct dsgd_option {
 typedef struct dsgd_entry {
     const char *name;
     const char *summary; /* one line that states how the entry differs from similar entries */
-    const char *reference; /* paper, and section in the paper; NULL if there is none */
+    const char *reference; /* paper, and section in the paper; NULL if no paper exists */
     size_t params_size; /* bytes of the struct that `options` fills */
     const dsgd_option *options; /* option table; NULL if there are no options */
     size_t n_options; /* number of rows of the table, including DSGD_OPTION_END; 0 if unknown */
@@ -222,7 +222,8 @@ typedef struct dsgd_entry {
  */
 dsgd_status dsgd_entry_check(const dsgd_entry *about, dsgd_error *error);
 
-/** Returns the entry with name @p name, or NULL if there is none. @p registry ends with NULL. */
+/** Returns the entry with name @p name, or NULL if no entry has this name. @p registry ends with
+ * NULL. */
 const dsgd_entry *dsgd_entry_find(const dsgd_entry *const *registry, const char *name);
 
 enum { DSGD_MOST_NAMES = 64 };
@@ -232,7 +233,8 @@ enum { DSGD_MOST_NAMES = 64 };
  */
 const char *const *dsgd_entry_names(const dsgd_entry *const *registry);
 
-/** Returns the option with name @p name, or NULL if there is none. @p options may be NULL. */
+/** Returns the option with name @p name, or NULL if no option has this name. @p options may be
+ * NULL. */
 const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name);
 
 /**

@@ -80,7 +80,7 @@ void dsgd_program_begin(void)
             (void)open("/dev/null", O_RDONLY); /* opens descriptor i, the lowest free one */
 }
 
-/* errno of the first failed write to standard output; 0 if there is none */
+/* errno of the first failed write to standard output; 0 if no write has failed */
 static int why_unwritten;
 
 void dsgd_program_flush(void)

@@ -14,11 +14,12 @@ typedef struct dsgd_suffix {
 
 typedef struct dsgd_unit {
     const char *name; /* name of the unit in options, such as "bytes/s" */
-    /* ending of column names after a `_`, such as "bytes_per_s"; NULL if there is none */
+    /* ending of column names after a `_`, such as "bytes_per_s"; NULL if columns cannot have the
+     * unit */
     const char *column;
-    /* ending of keys that name the unit, such as "seconds"; NULL if there is none */
+    /* ending of keys that name the unit, such as "seconds"; NULL if no keys name the unit */
     const char *word;
-    /* symbol that is printed after a number, such as "B/s"; NULL if there is none */
+    /* symbol that is printed after a number, such as "B/s"; NULL if the unit has no symbol */
     const char *symbol;
     const dsgd_suffix *suffixes; /* list of suffixes that numbers of this unit may have */
 } dsgd_unit;
@@ -30,9 +31,9 @@ typedef struct dsgd_unit {
 const dsgd_unit *dsgd_unit_named(const char *name);
 
 /**
- * Returns the unit with which the name of a column ends, or NULL if there is none. Sets *stem to
- * the number of bytes before the `_` and the unit's ending. If the member `word` of the unit is the
- * ending, sets *stem to the length of the whole name.
+ * Returns the unit with which the name of a column ends, or NULL if it ends with no unit. Sets
+ * *stem to the number of bytes before the `_` and the unit's ending. If the member `word` of the
+ * unit is the ending, sets *stem to the length of the whole name.
  */
 const dsgd_unit *dsgd_unit_of_column(const char *column, size_t *stem);
 

@@ -28,7 +28,10 @@ int dsgd_n_servers(const dsgd_run_config *config)
     return algorithm->serve == NULL ? 0 : (int)integer_of(config, "servers");
 }
 
-/** Returns the graph that the algorithm's option `graph` selects, or NULL if there is none. */
+/**
+ * Returns the graph that the algorithm's option `graph` selects, or NULL if the algorithm has no
+ * graph.
+ */
 static const dsgd_spec *graph_of(const dsgd_algorithm *algorithm, const void *params)
 {
     const dsgd_option *const graph = dsgd_option_find(algorithm->about.options, "graph");

@@ -88,8 +88,8 @@ typedef struct dsgd_failure_times {
      */
     double outlived, moves;
     /*
-     * Daly's interval: the work time between two checkpoints that minimises the loss; NAN if there
-     * is none.
+     * Daly's interval: the work time between two checkpoints that minimises the loss. NAN if no
+     * such interval exists.
      */
     double daly_s;
 } dsgd_failure_times;

@@ -112,7 +112,7 @@ static void open_workers(dsgd_engine *engine)
 
 /* --- the simulation --------------------------------------------------------------------------- */
 
-/** Returns the rank of the first worker whose work() returned too early, or -1 if there is none. */
+/** Returns the rank of the first worker whose work() returned too early, or -1 if no worker did. */
 static int first_left(const dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers; i++)

@@ -66,7 +66,8 @@ typedef struct dsgd_trial_outcome {
      * first loss, and the virtual time of that evaluation.
      */
     double farthest, farthest_s;
-    /* note that the run printed about requests or messages left behind; empty if there is none */
+    /* note of the run about requests or messages that were never completed; empty if the run has no
+     * note */
     dsgd_error left;
     size_t n_params;
     /* mean of the models of workers and servers, at the start and at the end */

@@ -21,7 +21,8 @@ typedef struct dsgd_check {
     dsgd_verdict verdict;
     const char *subject; /* subject of the check: "ends", "law KEEPS_MEAN", ... */
     /*
-     * options that differ from their defaults, such as "period=4, order=cta"; "" if there are none
+     * options that differ from their defaults, such as "period=4, order=cta"; "" if all have their
+     * defaults
      */
     const char *options;
     /* numbers of workers with which the check passed, such as "2, 3, 4"; "" if it did not pass */

@@ -22,7 +22,7 @@ static void allreduce_work(dsgd_node *self)
 
 /** The result of a comparison. A difference counts if it is larger than rounding. */
 typedef struct difference {
-    /* first worker whose model differs; 0 if a mean differs; -1 if there is no difference */
+    /* first worker whose model differs; 0 if a mean differs, -1 if there is no difference */
     int worker;
     double distance;
     uint64_t messages; /* number of messages of the compared run */

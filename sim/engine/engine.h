@@ -133,9 +133,9 @@ struct dsgd_vector {
     dsgd_vector *next;
     dsgd_vector *view; /* for a whole vector, its newest view; NULL if it has no view */
     /*
-     * Residuals of error feedback: of this vector, and of the sums of all members' vectors that are
-     * compressed again. Only the vector of the first member has the second one. NULL until the
-     * first use (written by encodings.c).
+     * `residual` is the residual of error feedback of this vector. `sum_residual` is the residual
+     * of the sums of all members' vectors, which are compressed again; only the vector of the first
+     * member has it. Both are NULL until the first use (written by encodings.c).
      */
     dsgd_vector *residual, *sum_residual;
     dsgd_piece own[]; /* [n_pieces] chunks of a whole vector; a view has no own chunks */
@@ -173,7 +173,7 @@ typedef struct dsgd_update {
  */
 struct dsgd_worker {
     /*
-     * first member, so that a dsgd_node * can be cast to its worker; also used by servers; steps.c
+     * first member, so that a dsgd_node * can be cast to its worker (also used by servers); steps.c
      * increments node.step
      */
     dsgd_node node;
@@ -186,11 +186,11 @@ struct dsgd_worker {
 
     dsgd_clock clock;
     dsgd_presence presence;
-    dsgd_learner learner; /* also used by servers */
-    dsgd_wire wire; /* also used by servers */
-    dsgd_accounts accounts; /* also used by servers */
-    dsgd_waits waits; /* also used by servers */
-    dsgd_gpu gpu; /* also used by servers */
+    dsgd_learner learner; /* model and training state; also used by servers */
+    dsgd_wire wire; /* state of the exchanges; also used by servers */
+    dsgd_accounts accounts; /* numbers that are counted; also used by servers */
+    dsgd_waits waits; /* waits for other workers; also used by servers */
+    dsgd_gpu gpu; /* GPU and its computation; also used by servers */
     /* state of the worker's group of hosts; NULL if the worker is one host */
     dsgd_replica_state *replica;
 };

@@ -1,5 +1,5 @@
 /**
- * @file learning.c Data, network and values of a run; the models at time 0; evaluations of the
+ * @file learning.c Data, network and values of a run, and the models at time 0. Evaluations of the
  * algorithm's output during the run, and of each worker's own model at its end.
  */
 #include "base/program.h"

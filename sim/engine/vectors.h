@@ -33,7 +33,7 @@ void dsgd_require_whole(const dsgd_vector *x, const char *verb);
 
 /**
  * Returns the index of the first chunk of @p x that is @p k or later. Returns a number >= x->end if
- * there is none.
+ * no such chunk exists.
  */
 static inline size_t dsgd_piece_from(const dsgd_vector *x, size_t k)
 {

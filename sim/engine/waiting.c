@@ -187,8 +187,9 @@ static void append_host_without_wait(const dsgd_engine *engine, const part_in_de
 }
 
 /**
- * Returns the next worker to report: the waiting worker nearest to the cause; of equally near
- * workers, the one with the lowest rank. At least one unreported worker must exist.
+ * Returns the next worker to report, which is the waiting worker nearest to the cause. If several
+ * workers are equally near, returns the one with the lowest rank. At least one unreported worker
+ * must exist.
  */
 static int next_to_report(const dsgd_engine *engine, part_in_deadlock *parts)
 {

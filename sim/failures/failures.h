@@ -117,7 +117,8 @@ struct dsgd_failure_state {
     /*
      * Times in seconds of progress. saved_s: state in the last complete checkpoint. begun_s: start
      * of the last checkpoint. snapshot_s: state in the checkpoint that is written during the steps.
-     * written_s: time at which that checkpoint is complete; INFINITY if there is none.
+     * written_s: time at which that checkpoint is complete; INFINITY if no checkpoint is being
+     * written.
      */
     double saved_s, begun_s, snapshot_s, written_s;
 };

@@ -25,7 +25,7 @@ typedef struct dsgd_pipeline_shape {
     /* N, number of micro-batches of all jobs in a step; must be a multiple of D for interleaved */
     int64_t n_micro_batches;
     int64_t n_chunks; /* v, number of chunks of a host; only interleaved reads it */
-    int64_t n_jobs; /* J, number of jobs; it must divide N; 0 means 1 */
+    int64_t n_jobs; /* J, number of jobs, which must divide N; 0 means 1 */
     /*
      * K, number of hosts of each stage for swarm, where host p of stage d is d K + p. For all other
      * kinds K is 1, or 0, which means 1.
@@ -59,7 +59,7 @@ typedef struct dsgd_pipeline_task {
      * link of that message, which is an index of message_s; -1 if both tasks are on the same host
      */
     int32_t link;
-    int32_t before; /* index of the previous task on the same host; -1 if there is none */
+    int32_t before; /* index of the previous task on the same host; -1 for the first task */
     dsgd_pipeline_phase phase;
 } dsgd_pipeline_task;
 
@@ -67,7 +67,8 @@ typedef struct dsgd_pipeline_task {
 typedef struct dsgd_pipeline {
     dsgd_pipeline_shape shape; /* shape, in which n_jobs and n_stage_hosts are at least 1 */
     int64_t n_slots; /* number of slots of a host: 1, 2 or v */
-    int64_t n_tasks; /* number of tasks: 2 N D; 2 N D v for interleaved; 3 N D for zero-bubble */
+    int64_t
+        n_tasks; /* number of tasks: 2 N D v for interleaved, 3 N D for zero-bubble, else 2 N D */
     /*
      * [n_tasks] all tasks; each task comes after the tasks that it waits for, and after the
      * previous task of its host. NULL for swarm, whose order of tasks differs from run to run
@@ -143,8 +144,8 @@ typedef struct dsgd_pipeline_seconds {
      */
     double weights_share;
     /*
-     * [D] time of a message between hosts d and d + 1, in either direction; element [D - 1] is for
-     * hosts D - 1 and 0; NULL means that all times are 0
+     * [D] Time of a message between hosts d and d + 1, in either direction. Element [D - 1] is the
+     * time between hosts D - 1 and 0. NULL means that all times are 0.
      */
     const double *message_s;
     /*

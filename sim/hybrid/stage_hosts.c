@@ -32,7 +32,10 @@ struct dsgd_stage_hosts {
     dsgd_failures *source; /* source of the hosts' failures; NULL if no host fails */
     dsgd_failure next;
     struct stage_hosts_of {
-        /* numbers of outages: known; included in steps; finished, like all earlier ones */
+        /*
+         * number of known outages, number of outages that steps include, number of outages at the
+         * start of the list that are over
+         */
         size_t n, n_met, n_over;
         outage *outages; /* [n] known outages, sorted by down_s */
         dsgd_absence *away; /* absences of hosts in the last step */

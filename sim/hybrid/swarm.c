@@ -11,8 +11,8 @@
 static const double newest = 0.1;
 
 /**
- * An event of one of four kinds: a micro-batch arrives at a stage; a backward pass that must be
- * repeated arrives; an absence is detected; an absence ends.
+ * An event: a micro-batch arrives at a stage, a backward pass that must be repeated arrives, an
+ * absence is detected, or an absence ends.
  */
 typedef struct passing {
     /*
@@ -21,8 +21,8 @@ typedef struct passing {
      */
     int64_t micro_batch, n_done;
     /*
-     * [D] host that the micro-batch was given to in each stage; -1 if there is none, or if that
-     * host failed and the work must be repeated
+     * [D] Host that the micro-batch was given to in each stage. The element is -1 if no host has
+     * the micro-batch yet, or if the host failed and the work must be repeated.
      */
     int32_t *via;
     /*
@@ -54,7 +54,7 @@ typedef struct swarm {
         double free_s; /* time at which the host has finished all work that it was given */
         /* sum of the host's expected slowness over all micro-batches that it was given */
         double given;
-        /* current or next absence of the host; NULL if there is none */
+        /* current or next absence of the host; NULL if it will not be absent */
         const dsgd_absence *absence;
         bool is_known; /* true from the detection of an absence until the host rejoins */
     } * states; /* [n_hosts] state of each host */
@@ -275,7 +275,8 @@ static void repeat_all_lost(swarm *s, const dsgd_absence *absence, double now_s)
         repeat_lost(s, m, absence, now_s);
 }
 
-/** Returns the first absence of @p host with index @p i or higher, or NULL if there is none. */
+/** Returns the first absence of @p host with index @p i or higher, or NULL if no such absence
+ * exists. */
 static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
 {
     while (i < s->seconds->n_away && s->seconds->away[i].host != host)

@@ -203,8 +203,8 @@ void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t po
 /* --- waits ------------------------------------------------------------------------------------ */
 
 /**
- * Returns the next host after @p after that has not done its part in @p wait, or -1 if there is
- * none. The search continues with host 0 after the last host.
+ * Returns the next host after @p after that has not done its part in @p wait. The search continues
+ * with host 0 after the last host. Returns -1 if all hosts have done their parts.
  */
 static int next_lacking(const dsgd_worker *w, const dsgd_wait *wait, int after)
 {
