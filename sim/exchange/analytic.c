@@ -17,7 +17,7 @@
  * halving and doubling among all workers. These algorithms start and end with k rounds among the
  * workers of one NIC, over links of equal speed. After the first k rounds, these workers are at the
  * same instant. In each later round they send and receive equal messages at the same time, and each
- * message has an equal share of the NIC. No message of another schedule comes in between: all
+ * message has an equal share of the NIC. No message of another schedule comes in between. All
  * workers of the NIC have started this schedule before the first message leaves, and are still in
  * it at the last message. The same argument holds for reduce-scatter by halving, and for groups
  * that contain all workers of their NICs. Messages inside a node pass no NIC.

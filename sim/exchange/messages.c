@@ -71,8 +71,7 @@ typedef struct receiver {
 /** The received messages of one host. */
 struct dsgd_inbox {
     stream complete; /* queue of complete messages that the algorithm has not received yet */
-    incoming *seen; /* message that the algorithm received last; NULL if the algorithm has called
-                     * dsgd_recv() again */
+    incoming *seen; /* message that the last dsgd_recv() returned; NULL if it returned none */
     incoming *unused;
 };
 

@@ -23,8 +23,8 @@ dsgd_nccl_shape dsgd_nodes_shape(dsgd_nodes *nodes, const int *chosen, int n);
 
 /**
  * Stores the hosts to which and from which the host @p of has a stream in the collective of
- * dsgd_nodes_shape(). Stores -1 if the host has no stream. NICs of a node are numbered. For each
- * number that all nodes have, the first host at this NIC sends to the first host at the NIC with
- * the same number in the next node.
+ * dsgd_nodes_shape(). In each node, the NICs that have hosts of the collective are numbered from 0.
+ * If all nodes have a NIC k, the first host at NIC k of a node sends to the first host at NIC k of
+ * the next node. Stores -1 if the host @p of has no stream.
  */
 void dsgd_nodes_stream(const dsgd_nodes *nodes, int of, int *to, int *from);
