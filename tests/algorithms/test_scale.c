@@ -8,8 +8,8 @@
 #include "tests/support/support.h"
 
 /**
- * One more than a power of two; a power of two; and more actors than one process could have with
- * guard pages.
+ * Numbers of workers: one more than a power of two, a power of two, and one with more actors than a
+ * process could have with guard pages.
  */
 static const int counts[] = {1025, 2048, 4096};
 

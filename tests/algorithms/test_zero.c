@@ -105,7 +105,7 @@ static const struct {
 
 /**
  * Each stage takes the time of its closed form, computed and simulated message by message. The
- * volumes are those of the paper's section 7.
+ * volumes must equal the volumes in the paper's section 7.
  */
 TEST_ROWS(stages_take_their_closed_forms_and_published_volumes, forms)
 {
@@ -187,7 +187,7 @@ static const dsgd_optimizer optimizers[] = {
 
 /**
  * _i selects stage and optimizer. If the update reads a property of the gradient, such as its norm,
- * this property is that of the mean gradient.
+ * it must use the mean gradient's property.
  */
 TEST_RANGE(every_stage_makes_the_models_of_allreduce, 0, 9)
 {

@@ -374,7 +374,10 @@ TEST(bytes_of_servers_are_not_counted_for_workers)
 
 enum { OWNERS = 16, USES = 20000, PIECE = 1, PIECES = 2 };
 
-/** The ages counted by one of two methods: each contribution alone, or equal ages together. */
+/**
+ * The ages counted by one of two methods: one contribution after another, or all contributions of
+ * an equal age at once.
+ */
 typedef struct counts {
     struct dsgd_sum staleness;
     dsgd_run_result result;

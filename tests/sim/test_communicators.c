@@ -186,8 +186,8 @@ enum {
 };
 
 /**
- * _i selects the collective and the verb. Many groups at once must take as long as a run whose only
- * group is all its workers.
+ * _i selects the collective and the verb. A verb must take as long in many groups at once as in a
+ * run in which all workers form one group.
  */
 TEST_RANGE(a_group_takes_as_long_as_a_run_of_its_size, 0, N_COLLECTIVES *N_VERBS)
 {

@@ -385,7 +385,7 @@ TEST_RANGE(linear_combinations_keep_the_overlap, 1, 5)
     const support_outcome *plain = support_ok(c);
     c->config.algorithm = &copying;
     const support_outcome *copied = support_ok(c);
-    /* The allreduces of the copies are simulated, and those of the other run are computed. */
+    /* The allreduces of the copies are simulated. The allreduces of the plain run are computed. */
     ck_assert_double_eq_tol(copied->result.virtual_s / plain->result.virtual_s, 1, 1e-9);
     const size_t n = (size_t)_i * plain->n_params;
     ck_assert_double_le(support_distance(copied->x, plain->x, n), 1e-12);

@@ -1030,8 +1030,8 @@ CASE("all algorithms", .seconds = 240);
 enum { LAWS = 5, SEEDS = 2 };
 
 /**
- * Sets one of five laws of failures: 0 random and exponential, 1 many shortly after a repair, 2
- * listed, 3 of whole islands, 4 so many that some workers fail while rejoining.
+ * Sets one of five laws of failures: 0 random, 1 many shortly after a repair, 2 listed, 3 of whole
+ * islands, 4 very frequent. With law 4, some workers fail while they rejoin.
  */
 static void apply_law(support_case *c, int law)
 {
@@ -1065,8 +1065,8 @@ static const support_outcome *expect_the_same_again(support_case *c)
 }
 
 /**
- * Each algorithm continues or restarts after failures. If all workers restart, the models equal
- * those of a run without failures.
+ * Each algorithm continues or restarts after failures. If all workers restart, the models equal the
+ * models of a run without failures.
  */
 TEST_RANGE(every_algorithm_continues_after_failures, 0, support_n_algorithms() * LAWS * SEEDS)
 {

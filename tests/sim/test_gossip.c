@@ -244,7 +244,8 @@ static double neighbours_only_s(int workers, long steps)
         for (int i = 0; i < workers; i++)
             next_s[i] = end_s[i] + 0.615;
         /*
-         * The two late workers differ from those of the simulation, but have the same distribution.
+         * The two late workers are random. They differ from the late workers of the simulation, but
+         * have the same distribution.
          */
         for (uint32_t k = 0; k < 2; k++) {
             const dsgd_draw at = {77, DSGD_DRAW_DATA, 0, (uint32_t)t, 0};

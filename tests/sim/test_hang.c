@@ -11,7 +11,7 @@ enum { WORKERS = 8, STEPS = 20 };
 
 /* --- algorithms that hang --------------------------------------------------------------------- */
 
-/** A fault of a test algorithm: what its workers do after the local step. */
+/** A fault of a test algorithm. Its workers call this function after the local step. */
 typedef void fault(dsgd_node *self, dsgd_vector *x);
 
 static fault *broken; /* fault of the run; set before the simulation forks */

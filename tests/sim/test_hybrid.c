@@ -81,8 +81,8 @@ TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
 }
 
 /**
- * In a pipeline with two directions (chimera), the bubble share is (D - 2) / (2 N + D - 2), if N is
- * a multiple of D and the backward pass takes twice as long as the forward pass.
+ * A pipeline with two directions (chimera) has the bubble share (D - 2) / (2 N + D - 2). This holds
+ * if N is a multiple of D, and the backward pass takes twice as long as the forward pass.
  */
 TEST(chimera_has_about_half_the_bubbles)
 {
@@ -95,10 +95,9 @@ TEST(chimera_has_about_half_the_bubbles)
 }
 
 /**
- * Stage s of D stages takes f = 1.5 times as long as the others. The time of the step, in passes,
- * has three parts: N f passes of the slow stage; s passes before its first micro-batch arrives and
- * after its last; and D - 1 - s passes of the later stages at each end, during which the slow stage
- * already works, half a pass for each arrived micro-batch.
+ * Stage s of D stages takes f = 1.5 times as long as the others. A step takes N f passes of the
+ * slow stage, s passes of the earlier stages, and half of the D - 1 - s passes of the later stages.
+ * During the other half, the slow stage already works on other micro-batches.
  */
 TEST(a_slow_stage_delays_its_pipeline_as_scheduled)
 {

@@ -229,8 +229,8 @@ static void optimized_work(dsgd_node *self)
 TEST_ALGORITHM(optimizing, .work = optimized_work, .serve = optimizing_serve);
 
 /**
- * The momentum, Adam's count of steps and the falling learning rate must be those of the server. _i
- * selects the optimizer and the number of pieces.
+ * The server must use its own momentum, its own count of steps (for Adam), and its own falling
+ * learning rate. _i selects the optimizer and the number of pieces.
  */
 TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4)
 {

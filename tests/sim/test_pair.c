@@ -125,8 +125,8 @@ static double left_by_a_round(support_case *c)
 }
 
 /**
- * If peers are random, the measured share is 3/4. On a ring, the share is at most that of the
- * slowest mode, 1 - (2 - 2 cos(2 pi / 64)) / 4 = 0.998.
+ * If peers are random, the measured share is 3/4. On a ring, the slowest mode limits the share: it
+ * is at most 1 - (2 - 2 cos(2 pi / 64)) / 4 = 0.998.
  */
 TEST(pairs_agree_as_fast_as_their_graph_lets_them)
 {

@@ -64,8 +64,8 @@ TEST(a_heap_gives_the_least_first_and_equals_by_number)
 }
 
 /**
- * Test 0 uses as many different times as the agenda remembers. Test 1 uses ten times as many, so
- * times replace each other in its memory.
+ * Test 0 uses as many different times as the agenda remembers. Test 1 uses ten times more, so times
+ * replace each other in its memory.
  */
 TEST_RANGE(agenda_returns_the_earliest_time_and_keeps_the_order_of_equal_times, 0, 2)
 {

@@ -40,9 +40,9 @@ TEST(pushes_and_answers_take_turns_at_a_server)
 /**
  * Workers that arrive together visit the servers one after another, all in the same order. Server s
  * is busy from the arrival of the first worker's part on, which comes s parts later than at server
- * 0. The time is therefore that of all workers' parts at one server, and the latencies of all parts
- * overlap. At the end, the last worker processes the answers of all servers. _i selects the numbers
- * of servers and workers.
+ * 0. A round therefore takes the time of all workers' parts at one server. The latencies of all
+ * parts overlap. At the end, the last worker processes the answers of all servers. _i selects the
+ * numbers of servers and workers.
  */
 TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9)
 {

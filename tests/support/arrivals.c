@@ -374,7 +374,7 @@ long arrivals_local_steps(long period, double speed, double fastest)
 }
 
 /**
- * Makes one server update of Delayed Nesterov with gradient g, the arrival number t (from 0).
+ * Makes one server update of Delayed Nesterov with gradient g, which arrives as number t (from 0).
  * Updates the model w, the momentum m and the sum of gradients, which are vectors of [n] values.
  */
 static void delayed_nesterov(const arrivals_local_options *o, size_t n, long t, const double *g,

@@ -72,7 +72,7 @@ typedef struct arrivals_local_options {
     const long *local_steps; /* H_i, the number of local steps in a round of each worker i;
                               * [workers] entries */
     long period; /* N, the number of arrivals from one momentum update to the next */
-    double outer_lr, outer_momentum; /* learning rate and momentum (beta) of the outer optimiser */
+    double outer_lr, outer_momentum; /* learning rate and momentum (beta) of the outer optimizer */
     double c; /* share of the momentum that each of the N arrivals applies */
     /*
      * Length of the grace period, as a fraction of the round of the first worker that arrives.

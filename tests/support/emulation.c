@@ -1051,12 +1051,12 @@ emulation_cut emulation_cut_step(double step_s, int micro_batches, double backwa
 }
 
 /**
- * Returns the expected gain of a threshold. The gain is the mean, over the steps, of
+ * Returns the expected gain of a threshold. The gain is the mean over the steps of
  *
- *     (1 - dropped share) raw / (raw - saved) - 1,   raw = computation + overhead,
+ *     (1 - dropped share) raw / (raw - saved) - 1,   raw = computation + overhead.
  *
- * where the computation, and the part of it that the threshold saves, are those of the slowest
- * worker.
+ * The computation is the time of the slowest worker, and saved is the part of this time that the
+ * threshold saves.
  */
 static double threshold_gain(const emulation_calibration *c, double threshold_s)
 {

@@ -35,9 +35,9 @@ struct oracle_encoding {
 };
 
 /**
- * Four compressions. identity changes nothing. top_k keeps the k largest absolute values; of equal
- * values it keeps the lowest index. random_k keeps the values with the k largest draws. threshold
- * keeps the absolute values above `at`.
+ * Four compressions. identity changes nothing. top_k keeps the k largest absolute values; if values
+ * are equal, it keeps the lowest index. random_k keeps the values with the k largest draws.
+ * threshold keeps the absolute values above `at`.
  */
 oracle_encode oracle_identity, oracle_top_k, oracle_random_k, oracle_threshold;
 /** Compresses v to one bit per value: sign(v) ||v||_1 / n. The sign of 0 is plus. */
@@ -103,8 +103,8 @@ typedef struct oracle_power_options {
     bool both; /* if true, each step makes both products (as in the paper); if false, steps
                 * alternate, left first */
     /**
-     * Returns the initial value at (row, column) of a factor: of q [columns][rank] if @p right is
-     * true, else of p [rows][rank].
+     * Returns the initial value at (row, column) of a factor. If @p right is true, the factor is q
+     * [columns][rank]; if not, the factor is p [rows][rank].
      */
     double (*start)(size_t matrix, bool right, size_t row, size_t column);
 } oracle_power_options;
