@@ -38,7 +38,7 @@ typedef struct dsgd_conformance {
      * true for double precision with a tolerance of 1e-12; false for float with a tolerance of 1e-5
      */
     bool in_double;
-    bool brief; /* true for fewer cases, for programs that run slowly */
+    bool brief; /* true for fewer cases, for builds that run slowly */
     double limit_s; /* processor time after which a simulation counts as hanging, in seconds */
     /** Called after each check. */
     void (*report)(const dsgd_check *check, void *argument);

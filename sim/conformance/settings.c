@@ -114,8 +114,8 @@ static size_t add(const dsgd_option *o, double values[MOST_NUMBERS], size_t n, d
 }
 
 /**
- * Stores values of an option that differ from its default: words, limits, and numbers near the
- * limits. Returns their number.
+ * Stores values of an option that differ from its default: its words, its lower limit, and a few
+ * other numbers. Returns their number.
  */
 static size_t numbers_of(const dsgd_option *o, bool brief, double values[MOST_NUMBERS])
 {

@@ -67,8 +67,8 @@ typedef struct dsgd_pipeline_task {
 typedef struct dsgd_pipeline {
     dsgd_pipeline_shape shape; /* shape, in which n_jobs and n_stage_hosts are at least 1 */
     int64_t n_slots; /* number of slots of a host: 1, 2 or v */
-    int64_t
-        n_tasks; /* number of tasks: 2 N D v for interleaved, 3 N D for zero-bubble, else 2 N D */
+    /* number of tasks: 2 N D v for interleaved, 3 N D for zero-bubble, else 2 N D */
+    int64_t n_tasks;
     /*
      * [n_tasks] all tasks; each task comes after the tasks that it waits for, and after the
      * previous task of its host. NULL for swarm, whose order of tasks differs from run to run

@@ -22,8 +22,8 @@ typedef struct outage {
     int host;
     bool moves;
     /*
-     * time of the failure, time of the repair, and time at which the host has its state and returns
-     * (set by decide_outages())
+     * time of the failure, time of the repair, and time at which the host has its state and
+     * returns; decide_outages() sets back_s
      */
     double down_s, up_s, back_s;
 } outage;
