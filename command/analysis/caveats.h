@@ -28,7 +28,7 @@ double dsgd_run_learning_rate(const json_t *run);
 const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest);
 
 /**
- * Returns a sentence about defaults that may decide differences and that no run varies, or "" if
- * there are none.
+ * Returns a sentence about defaults that may decide differences and that no run varies. Returns ""
+ * if all such defaults are varied.
  */
 const char *dsgd_unvaried_defaults(const dsgd_frame *frame, const json_t *manifest);

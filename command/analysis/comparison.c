@@ -261,10 +261,7 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     s.difference.n = n_pairs;
     if (m == DSGD_THROUGHPUT)
         s.ratio = dsgd_frame_ratio(&c->frame, p, other, x);
-    /*
-     * For a measure to a target, the ratio is that of the baseline to the point, because less is
-     * better.
-     */
+    /* Less is better for a measure to a target, so divide the baseline by the point. */
     else if (to_target && all && other != NULL)
         s.ratio = dsgd_frame_ratio(&c->frame, other, p, x);
     s.median = median_of(p, x);

@@ -119,8 +119,9 @@ const char *dsgd_to_target_text(const dsgd_comparison *c, const dsgd_frame_point
                                 double multiple);
 
 /**
- * Fills a table with bytes, energy and cost per point. If there is a target, the numbers are those
- * up to the target, and the time to the target is added; else they are those of whole runs.
+ * Fills a table with bytes, energy and cost per point. If there is a target, the table contains the
+ * numbers up to the target, and the time to the target. Otherwise, it contains the numbers of whole
+ * runs.
  */
 void dsgd_expense_table(const dsgd_comparison *c, dsgd_columns *t);
 

@@ -37,8 +37,8 @@ enum { DSGD_MOST_SEEDS = 1000 };
  * NAN if n < 2, and the mean is NAN if n = 0.
  *
  * Figures draw this interval if there are at least three seeds. For two seeds, the interval would
- * be 12.7 times as long as the distance from the mean to either value, because one degree of
- * freedom hardly estimates the deviation between seeds. For two seeds, figures therefore draw the
+ * be 12.7 times as long as the distance from the mean to either value. The reason is that one degree
+ * of freedom hardly estimates the deviation between seeds. For two seeds, figures therefore draw the
  * range of the two values, with a note. For one seed, they draw no interval.
  */
 typedef struct dsgd_interval {
@@ -237,7 +237,7 @@ size_t dsgd_frame_pairs(const dsgd_frame *frame, const dsgd_frame_point *point,
                         double *others);
 
 /**
- * Returns the ratio of the numbers of @p point to those of @p other, over the pairs of
+ * Returns the ratio of the numbers of @p point to the numbers of @p other, over the pairs of
  * dsgd_frame_pairs(). If @p other is NULL, n of the ratio is 0.
  */
 dsgd_ratio dsgd_frame_ratio(const dsgd_frame *frame, const dsgd_frame_point *point,

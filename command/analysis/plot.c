@@ -21,7 +21,7 @@
 
 /**
  * Returns true if the CSV file has at least one row and, if @p name is file:column, this column. @p
- * asked caches the answers by name, because many figures need the same tables, which can be large.
+ * asked caches the answers by name. The tables can be large, and many figures need the same tables.
  */
 static bool has_table(json_t *asked, const char *folder, const char *name)
 {

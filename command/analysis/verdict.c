@@ -66,8 +66,8 @@ typedef struct place {
     int quantity; /* index of the learned quantity: ACCURACY or LOSS */
     double start; /* best value of all first evaluations, because a single seed can start below
                    * chance */
-    double best, least, far; /* progress of the best candidate; smallest progress that counts as
-                              * learning; smallest progress at the end after reaching the target */
+    double best, least, far; /* progress of the best candidate, smallest progress that counts as
+                              * learning, and smallest final progress after reaching the target */
     dsgd_target target;
     const char *goal; /* the target as a text; NULL if throughput decides, or if no candidate
                        * learned */

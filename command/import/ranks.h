@@ -12,8 +12,8 @@
 
 /** The collectives of a trace that sum gradients. */
 typedef struct dsgd_sums {
-    const char *group; /* process group of the sums; NULL if the trace has no sums; with sharding in
-                        * groups, ranks can have different groups */
+    const char *group; /* process group of the sums, which can differ between ranks if shards have
+                        * groups; NULL if the trace has no sums */
     bool is_sharded; /* true if the sums are reduce-scatters */
     /* number of ranks in the group, and number of groups between which shards are summed */
     int64_t ranks, replicas;

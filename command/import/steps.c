@@ -359,7 +359,7 @@ static bool recognise(const char *head)
     const size_t first = strcspn(head, "\r\n");
     char *const header = dsgd_xprintf("%.*s\n", (int)first, head);
     for (char *c = header; *c != '\0'; c++)
-        /* Treat ; and tab as commas; read() reports mixed separators later. */
+        /* Treat semicolons and tabs as commas, because read() reports mixed separators later. */
         *c = *c == ';' || *c == '\t' ? ',' : *c;
     return head[first] != '\0' && strpbrk(head, "{}<>") == NULL &&
            dsgd_csv_parse(&csv, header, NULL) == DSGD_OK && has_step_times(&csv);

@@ -239,7 +239,7 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
     const bool has_price = dsgd_platform_price(config->platform, &price) && is_counted;
     const int gpus = dsgd_workload_gpus(config->workload);
     const double of_gpus = price.per_hour * (r->virtual_s / 3600) * config->workers * gpus;
-    /* In the simulation, one GPU of a host sends, but each GPU of the host sends as much. */
+    /* Multiply by the GPUs per host, because only one GPU of each host sends in the simulation. */
     const int each = gpus / dsgd_workload_hosts(config->workload);
     const double cost = has_price ? of_gpus + each * r->transfer_cost : NAN;
     char *const mode = dsgd_xprintf("%s%s%s%s", exchange->overlap ? "overlap" : "late",

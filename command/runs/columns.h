@@ -35,7 +35,7 @@ typedef enum dsgd_cell_kind {
 
 typedef struct dsgd_column {
     const char *name;
-    const char *unit; /* unit such as "s", "B", "samples/s" or "J"; "1" for a share; NULL if the
+    const char *unit; /* unit such as "s", "B", "samples/s" or "J", or "1" for a share; NULL if the
                        * column has no unit */
     dsgd_counts counts;
     dsgd_cell_kind cell;

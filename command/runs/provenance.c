@@ -37,8 +37,9 @@ static bool is_drawn(const dsgd_specs *entries)
 }
 
 /**
- * Returns true if another seed could change the result of the run: the run trains a model, or its
- * steps, failures, placement or receivers are random. @p json is the run as run_json() writes it.
+ * Returns true if another seed could change the result of the run. This is the case if the run
+ * trains a model, or if its steps, failures, placement or receivers are random. @p json is the run
+ * as run_json() writes it.
  */
 static bool is_by_chance(const dsgd_planned_run *run, const json_t *json)
 {
@@ -56,8 +57,8 @@ static bool is_by_chance(const dsgd_planned_run *run, const json_t *json)
 }
 
 /**
- * Returns a run as JSON. Leaves out the platform or workload if it equals that of the previous run
- * @p before (NULL if there is no previous run).
+ * Returns a run as JSON. Leaves out the platform or workload if it is equal in the previous run @p
+ * before (NULL if there is no previous run).
  */
 static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *before)
 {

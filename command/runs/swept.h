@@ -29,7 +29,7 @@ char *dsgd_swept_value(const char *column, const char *value);
 
 /**
  * Returns true if @p text has the same meaning as @p value of a swept column: the same text, or the
- * same number in other units (8GB/s for 8000000000 in a column of bytes_per_s).
+ * same number in other units. For example, 8GB/s equals 8000000000 in a column of bytes_per_s.
  */
 bool dsgd_swept_is(const char *column, const char *value, const char *text);
 

@@ -1,6 +1,6 @@
 /**
  * @file phase.c
- * Refines the grid of an experiment with two swept numbers: reads the results at grid points,
+ * Refines the grid of an experiment with two swept numbers. Reads the results at grid points,
  * divides blocks of the grid where the fastest algorithm changes, and writes phase.csv.
  */
 #include "command/studies/phase.h"

@@ -22,8 +22,8 @@ typedef struct dsgd_phase_place {
     bool is_settled; /* true if more seeds would not change the result */
     size_t winner, second; /* indices of the two fastest algorithms; an index is valid only if
                             * logs[index] is not NAN */
-    double ratio, low, high; /* throughput of the winner divided by that of the second, and its 95 %
-                              * interval; NAN if unknown */
+    double ratio, low, high; /* throughput of the winner divided by the throughput of the second,
+                              * and its 95 % interval; NAN if unknown */
 } dsgd_phase_place;
 
 /** A rectangle of grid points. Points inside it are interpolated between its corners. */

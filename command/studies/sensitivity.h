@@ -28,9 +28,9 @@ dsgd_status dsgd_sensitivity_open(const char *sensitivity, dsgd_experiment *expe
 
 /**
  * Appends variations of each run. Each used number of platform, workload and compression is
- * multiplied by 1 - percent / 100 and by 1 + percent / 100, and limited to the range of its option.
- * If @p percent is NAN, these numbers are not varied. A guessed number is multiplied by 0.1 and 10.
- * Each choice of the exchange takes each of its other values. All runs get the columns `parameter`
- * and `factor`, which are empty for unchanged runs; a choice has no factor. (vary.c)
+ * multiplied by 1 - percent / 100 and by 1 + percent / 100. The product is limited to the range of
+ * the option. If @p percent is NAN, these numbers are not varied. A guessed number is multiplied by
+ * 0.1 and 10. Each choice of the exchange takes each of its other values. All runs get the columns
+ * `parameter` and `factor`, which are empty for unchanged runs; a choice has no factor. (vary.c)
  */
 dsgd_status dsgd_vary(dsgd_experiment *experiment, double percent, dsgd_error *error);

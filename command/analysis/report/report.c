@@ -71,7 +71,7 @@ static const char *target_of_runs(const dsgd_report *report)
 }
 
 /**
- * Writes the table of a target; its errors are those of `dsgd compare`. If @p given is NULL, the
+ * Writes the table of a target, with the same errors as `dsgd compare`. If @p given is NULL, the
  * target is the accuracy at which runs end, if runs end by accuracy and have curves.
  */
 static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *given,

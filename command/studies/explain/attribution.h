@@ -22,7 +22,8 @@ typedef struct dsgd_worker_facts {
     int stage;
     int slow_place; /* index of the slowest host in the slowest stage, or of the worker's first host
                      */
-    double stage_slowness; /* slowness of the slowest stage divided by that of the median stage */
+    double stage_slowness; /* slowness of the slowest stage divided by the slowness of the median
+                            * stage */
     int64_t n_steps; /* number of steps whose computation ended */
     /* mean computing time of a step while no exchange needs the GPU, in seconds */
     double compute_s;

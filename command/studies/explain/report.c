@@ -18,8 +18,8 @@ typedef struct explained {
 } explained;
 
 /**
- * The speed-up by a counterfactual: throughput of the changed runs divided by that of the original
- * runs.
+ * The speed-up by a counterfactual: throughput of the changed runs divided by the throughput of the
+ * original runs.
  */
 typedef struct gain {
     const char *name; /* name of the counterfactual */
@@ -158,9 +158,9 @@ static int kind_of(const point *p, const gain *g)
 
 /**
  * Returns the counterfactual with the largest speed-up above @p bound, or NULL if none exists. Only
- * counterfactuals that remove a cause of lost time count, and only those of another kind than @p
- * but (if it is not NULL). Among equal speed-ups of one kind, the last and most specific
- * counterfactual is returned.
+ * counterfactuals that remove a cause of lost time count. If @p but is not NULL, only
+ * counterfactuals of another kind than @p but count. Among equal speed-ups of one kind, the last
+ * and most specific counterfactual is returned.
  */
 static const gain *best_of(const point *p, const gain *but, double bound)
 {

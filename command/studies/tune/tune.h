@@ -56,7 +56,7 @@ typedef struct dsgd_trial {
 typedef struct dsgd_tuned {
     const char *label;
     /*
-     * learning rate in the file, the middle of the tried rates; NAN if the user gave rates; 0 if
+     * learning rate in the file, the middle of the tried rates; NAN if the user gave rates, 0 if
      * unknown
      */
     double rate;
@@ -97,8 +97,8 @@ typedef struct dsgd_tune {
     const dsgd_experiment *plain; /* the user's experiment */
     const dsgd_texts *own; /* the user's --set assignments */
     const char *command; /* command line of `dsgd tune` */
-    dsgd_lines sets; /* assignments: those of the user, the list of algorithms as mappings, and the
-                      * sweeps */
+    /* assignments of the user, the list of algorithms as mappings, and the sweeps */
+    dsgd_lines sets;
     dsgd_tuned *algorithms; /* array of n_algorithms algorithms */
     size_t n_algorithms;
     /* array of n_options options that are tuned for at least one algorithm, such as optimizer.lr */

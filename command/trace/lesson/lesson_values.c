@@ -136,8 +136,8 @@ static void apply_at_worker(follower *f, size_t entry)
 }
 
 /**
- * Records the gradients that a server applies: gradients in the last message to the server that no
- * earlier message contained, if their weight is that of a local step.
+ * Records the gradients that a server applies. These are gradients in the last message to the
+ * server that no earlier message contained, and whose weight is the weight of a local step.
  */
 static void apply_at_server(follower *f, size_t entry)
 {

@@ -88,7 +88,10 @@ static void number(writer *w, const char *before, const char *name, double value
 
 /* --- names of hosts and tracks ---------------------------------------------------------------- */
 
-/** Writes the name and the position of a track. If @p track is 0, writes those of the host. */
+/**
+ * Writes the name and the position of a track. If @p track is 0, writes the name and the position
+ * of the host.
+ */
 static void write_name(writer *w, int host, int track, const char *name)
 {
     const char *const what = track > 0 ? "thread" : "process";

@@ -222,8 +222,8 @@ static void fill_rows(dsgd_view *view)
 }
 
 /**
- * Returns the straggler: the worker whose gradients take clearly longer on average than those of
- * all other workers. Returns -1 if no worker is so slow.
+ * Returns the straggler: the worker whose gradients take clearly longer on average than the
+ * gradients of each other worker. Returns -1 if no worker is so slow.
  */
 static int straggler(const dsgd_view *view)
 {
