@@ -14,7 +14,8 @@ typedef struct faulty_params {
 
 #define NEXT ((self->rank + 1) % self->n_workers)
 
-static dsgd_vector *model_of_first; /* the model of worker 0; one process has all workers */
+/* Model of worker 0, which all workers of the process can read. */
+static dsgd_vector *model_of_first;
 static dsgd_vector *kept;
 
 /* --- errors in a step ------------------------------------------------------------------------- */

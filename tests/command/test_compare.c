@@ -339,7 +339,8 @@ TEST(time_to_target_is_the_first_crossing)
     expect("allreduce,4,", "time_to_target_s_n", 2);
     expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
     expect("wagma,4,", "time_to_target_s_n", 1);
-    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* one seed is not enough for a mean */
+    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* one seed that reaches the target has no
+                                                          * mean */
     expect_nothing("wagma,4,", "time_to_target_s_diff");
     expect_nothing("wagma,4,", "time_to_target_s_median");
     expect("wagma,4,", "time_to_target_s_seeds", 2);
@@ -354,7 +355,7 @@ TEST(time_to_target_is_the_first_crossing)
     expect("wagma,4,", "time_to_target_s_n", 1);
     write_file("r/curves.csv", CURVES_HEADER POINT("1", "0", "1", "") POINT("1", "10", "-2", "")
                                    POINT("2", "0", "1", "") POINT("2", "20", "-3", ""));
-    compare(targeted, "--target loss=-1"); /* the loss of a policy is its negated return */
+    compare(targeted, "--target loss=-1"); /* the loss of a policy may be negative */
     expect("allreduce,4,", "time_to_target_s_mean", (10 * 2 / 3. + 20 * 2 / 4.) / 2);
     compare(targeted, "");
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "time_to_target"));

@@ -44,7 +44,7 @@ TEST(default_exchange_does_not_decide_ranking)
     ck_assert_double_lt(other[0], other[1]);
     if (SUPPORT_SLOW)
         return;
-    throughputs("{pieces: tensors}", other); /* best overlap of copies, by 1.5 % */
+    throughputs("{pieces: tensors}", other); /* this exchange hides copies best, by 1.5 % */
     ck_assert_double_gt(other[0], other[1]);
     ck_assert_double_le(fabs(by_default[0] / other[0] - 1), 0.02);
 }

@@ -205,7 +205,7 @@ TEST(explain_reports_gain_of_latency_reductions_and_copies)
                "platform: {host_bandwidth: 1GB/s, host_latency: 10ms, reduction: 1e-9, staging: "
                "0.5e-9}\n");
     const char *const output = explained("e.yaml");
-    const double copies = 0.05 + 0.05; /* copies from the GPU and to the GPU */
+    const double copies = 0.05 + 0.05; /* time of copies from the GPU and to the GPU */
     const double all = 0.1 + 0.15 + 6 * 0.01 + 0.075 + copies;
     expect(output, "twice the bandwidth", all / (all - 0.075));
     expect(output, "half the latency", all / (all - 0.03));

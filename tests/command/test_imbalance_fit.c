@@ -84,7 +84,7 @@ TEST_RANGE(fit_prints_valid_entry, 0, 4)
     }
     ck_assert_double_le(first, 1);
     ck_assert_double_eq_tol(first + last, 100, 1e-9);
-    char *again = NULL; /* output of drawing the figure again, in another size */
+    char *again = NULL; /* output of commands that draw the figure again */
     ck_assert_msg(dsgd("plot fit quantiles --format svg --size slide -o .", &again) == 0, "%s",
                   again);
     ck_assert_msg(dsgd("plot fit --format svg -o .", &again) == 0, "%s", again);
@@ -126,7 +126,7 @@ TEST_ROWS(bad_input_of_fit_is_rejected_with_reason, bad_fits)
     write_file("s.csv", bad_fits[_i].content);
     char *output = dsgd_ends(bad_fits[_i].status, "imbalance %s", bad_fits[_i].arguments);
     ck_assert_has(output, bad_fits[_i].sentence);
-    ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* one line of message */
+    ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* the output has only one line */
 }
 
 TEST(column_is_chosen_by_name_or_if_single)

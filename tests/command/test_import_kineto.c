@@ -23,14 +23,9 @@ typedef struct job {
     double busy; /* share of the computation time in which kernels run */
     const char *kernel; /* name of the kernel that sums gradients */
     bool clocks_jump; /* the clock of rank 3 jumps by 20 ms between steps */
-    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* event that contains the size of a sum */
+    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* event with the size of a sum */
     int shards; /* number of ranks in a shard group of HSDP, or 0 for plain DDP */
-    enum {
-        NONE,
-        NEEDED,
-        HIDDEN
-    } gather; /* allgather of FSDP: none, one for which forward waits,
-               * or one that overlaps with forward */
+    enum { NONE, NEEDED, HIDDEN } gather; /* allgather for which forward waits, or not */
 } job;
 
 static const job plain = {.ranks = 8,
@@ -384,7 +379,8 @@ TEST_RANGE(waiting_in_fsdp_allgathers_is_not_computation, NEEDED, HIDDEN + 1)
     }
     shell_ends(0, "cd %s/job && sed -i 's/\"Collective name\": \"_reduce_sc[a-z_]*\", //' *.json",
                folder);
-    ck_assert_has(import(""), "sums are reduce-scatters"); /* the name of the kernel shows this */
+    /* Only the name of the kernel shows this. */
+    ck_assert_has(import(""), "sums are reduce-scatters");
 }
 
 TEST(import_separates_slow_links_from_slow_ranks)

@@ -223,7 +223,7 @@ TEST_ROWS(bad_input_gives_one_error_and_exit_status, bad)
     ck_assert_msg(strstr(output, "[ERR]") == NULL, "%s: libfyaml printed %s", bad[_i].arguments,
                   output);
     char *const results = dsgd_xprintf("%s/results", folder);
-    ck_assert_int_ne(access(results, F_OK), 0); /* no results folder exists */
+    ck_assert_int_ne(access(results, F_OK), 0); /* the command has created no folder */
 }
 
 /* _i is the index of the file with the null byte. */
@@ -319,7 +319,8 @@ enum { BLOCKS = 3, LOCKED = 5 };
  */
 static const struct {
     const char *option;
-    long first, step; /* first tested value, and step to the next; if 0, only one value is tested */
+    long first, step; /* first limit to test, and step to the next limit; a step of 0 means a single
+                       * limit */
 } limits[] = {{"-v", 20000, 6000}, {"-d", 4000, 4000}, {"-n", 3, 1},
               {"-f", 0, 32},       {"-s", 128, 0},     {"-l", 0, 0}};
 

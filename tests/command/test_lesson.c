@@ -385,9 +385,9 @@ TEST_RANGE(every_algorithm_has_a_lesson_of_80_columns, 0, support_n_algorithms()
     const char *const server = strstr(output, "\nserver 0   (");
     const bool served = ((const dsgd_algorithm *)dsgd_algorithms[_i])->traits & DSGD_OUTPUT_SERVERS;
     ck_assert_has(output, served ? "\nevaluated  (" : "\nmean x     (");
-    if (served) /* the line `evaluated` repeats x and F of server 0 */
+    if (served) /* the line `evaluated` contains x and F of server 0 */
         ck_assert_int_eq(strncmp(strstr(output, "\nevaluated  ") + 11, server + 11, 29), 0);
-    record("allreduce", true); /* sets run.quadratic */
+    record("allreduce", true); /* sets run.quadratic, the loss of the experiment */
     ck_assert_int_ge(check_losses(output, &run.quadratic), STEPS);
 }
 

@@ -46,7 +46,7 @@ TEST(refined_border_equals_border_of_full_grid)
     ck_assert_has(all, "allreduce\n");
     ck_assert_has(all, "a_psgd\n");
     const int n = atoi(awk("END {print NR - 1}", "part/runs.csv"));
-    ck_assert_msg(n > 32 && n < 100, "%d of 162 runs", n); /* the coarse grid has 25 cells */
+    ck_assert_msg(n > 32 && n < 100, "%d of 162 runs", n); /* the first, coarse grid has 25 cells */
     ck_assert_has(output, dsgd_xprintf("%d of 162 runs were needed\n", n));
     /* In cells where the lead of the winner is at most 50 %, both grids must show similar leads. */
     char *output_of_diff = NULL;

@@ -244,7 +244,7 @@ static const struct {
     {"workers: 8\nalgorithms: [allreduce, {name: local_sgd, label: my_own_name}]\n"
      "platform: {name: idle-switch, host_bandwidth: {sweep: [1.25GB/s, 5GB/s, 10GB/s]}}\n",
      "--size two-column"},
-    {"workers: 4\n", ""}, /* with the 17 algorithms of `seventeen` */
+    {"workers: 4\n", ""}, /* runs with the 17 algorithms of `seventeen` */
 };
 
 enum { SEVENTEEN = 2 };
@@ -586,7 +586,7 @@ TEST(bars_of_a_target_equal_those_of_compare)
         ck_assert_has(svg, units[k]);
     static const char *const measures[] = {"time_to_target_s", "energy_to_target_j",
                                            "cost_to_target"};
-    for (size_t k = 0; k < 3; k++) { /* wagma is the only group in the figure */
+    for (size_t k = 0; k < 3; k++) { /* wagma is the only group of bars */
         const char *const name = measures[k];
         const double mean = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_mean", name));
         const double ci = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_ci", name));
@@ -967,7 +967,8 @@ TEST(measured_points_are_drawn_at_their_values)
     run(one_count_learned(), "--numerics cpu");
     write_file("bars.csv", "algorithm,throughput_samples_per_s,low,high\nwagma,200,150,330\n");
     ck_assert_has(draw("throughput --points bars.csv"), "measured");
-    ck_assert_uint_eq(d.n_points, 3); /* one in the legend; a dark one and its light centre */
+    /* Points: one in the legend, a dark one and its light centre. */
+    ck_assert_uint_eq(d.n_points, 3);
     expect_last_point_at_height(200, 2);
     write_file("curve.csv", "algorithm,virtual_s,loss\nwagma,0.75,3\n");
     draw("learning --points curve.csv --only wagma --legend off");

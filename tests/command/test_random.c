@@ -94,5 +94,6 @@ TEST(counterexample_is_minimized)
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
         ck_assert_msg(part_find(&experiment, keys[k]) != NULL, "no %s", keys[k]);
     ck_assert_ptr_nonnull(part_find(&experiment, "imbalance"));
-    ck_assert_uint_le(experiment.n, 7); /* only keys that the failure needs, and perhaps `learn` */
+    ck_assert_uint_le(experiment.n, 7); /* only keys that the failure needs remain, and perhaps
+                                         * `learn` */
 }

@@ -336,7 +336,7 @@ TEST(results_require_same_manifest_files_and_program)
     output = dsgd_ends(2, "%s", again); /* results remain in r/.parts */
     ck_assert_has(output, "results without a manifest.json");
     shell_ends(0, "cd %s/r && rm -r .parts && echo '{}' > manifest.json", folder);
-    dsgd_ends(0, "%s", again); /* the folder has no results to lose */
+    dsgd_ends(0, "%s", again); /* without results, the folder may be used */
 }
 
 /**
@@ -363,7 +363,7 @@ TEST(only_one_process_writes_to_folder)
                                "ends, or give another folder with -o\n2\n",
                                holder));
     ck_assert_msg(strstr(first, dsgd_xprintf("\n%s\n", holder)) != NULL, "%s", output);
-    ck_assert_has(first, "6 of 6 runs"); /* a killed process loses its lock */
+    ck_assert_has(first, "6 of 6 runs"); /* the lock of a killed process is free */
     const int held = open(dsgd_xprintf("%s/r/.parts/lock", folder), O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
     ck_assert_int_eq(ftruncate(held, 0), 0); /* the lock of an earlier version contains no name */
@@ -447,7 +447,7 @@ TEST(ten_thousand_runs_need_at_most_256_descriptors)
     ck_assert_has(output, dsgd_xprintf(": %d runs\n", n));
     struct rusage usage;
     ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
-    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* 1 GB; without sanitizers it is 94 MB */
+    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* at most 1 GB; 94 MB without sanitizers */
 }
 
 /**
@@ -495,7 +495,8 @@ TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: number of the signal */
         folder, DSGD_SOURCE_DIR, DSGD_BINARY, by[_i].more, by[_i].name);
     output = shell_ends(0, "%s", script);
     ck_assert_str_eq(output, by[_i].output);
-    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* no temporary file remains */
+    /* No temporary file remains in TMPDIR. */
+    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0);
     if (strcmp(by[_i].name, "KILL") == 0)
         return; /* a killed program prints no message */
     ck_assert_has(read_file("log"), "interrupted; r keeps what was done");

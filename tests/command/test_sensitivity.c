@@ -111,7 +111,7 @@ TEST(sensitivity_reports_swaps_with_parameter)
  * clearly, or not clearly enough.
  */
 static const struct {
-    double unchanged[2][2], varied[2][2]; /* samples/s of each algorithm and seed */
+    double unchanged[2][2], varied[2][2]; /* [algorithm][seed], in samples/s */
     const char *end;
 } close_calls[] = {
     {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},
@@ -374,7 +374,7 @@ TEST(variations_follow_unchanged_runs)
     ck_assert_has(dsgd_ends(0, "run e.yaml --sensitivity -o b -j 3"), "77 of 77 runs");
     ck_assert_str_eq(without_wall(read_file("b/runs.csv")), whole);
     ck_assert_str_eq(read_file("b/sensitivity.csv"), effects);
-    output = dsgd_ends(0, "run e.yaml -o c"); /* runs without --sensitivity are equal */
+    output = dsgd_ends(0, "run e.yaml -o c"); /* without --sensitivity, unchanged runs are equal */
     char *rows = read_file("c/runs.csv");
     strsep(&rows, "\n");
     for (char *row = strsep(&rows, "\n"); *row != '\0'; row = strsep(&rows, "\n")) {

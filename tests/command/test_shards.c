@@ -69,7 +69,7 @@ TEST(each_run_is_in_one_shard_with_balanced_work)
                            "--set algorithms=allreduce | grep -c '  "
                            "allreduce *32 '",
                            i);
-        ck_assert_str_eq(output, "2\n"); /* 2 of the 8 runs with 32 workers */
+        ck_assert_str_eq(output, "2\n"); /* each shard has 2 of the 8 runs with 32 workers */
     }
     const char *const rows = read_file("s/runs.csv"); /* each shard adds rows to the folder s */
     for (const char *c = rows; (c = strstr(c, ",allreduce,")) != NULL; c++)
@@ -95,8 +95,8 @@ TEST(long_run_has_its_own_shard)
 TEST(only_accepts_lists_and_ranges)
 {
     static const struct {
-        const char *only, *rows; /* value of --only, and first cells of the rows, or NULL if it is
-                                  * rejected */
+        const char *only, *rows; /* value of --only; first cells of the rows, or NULL if the value
+                                  * is rejected */
     } cases[] = {{"2", "2 "},
                  {"1,3,5:6", "1 3 5 6 "},
                  {"4:6,4", "4 5 6 "},

@@ -221,7 +221,7 @@ TEST(sweep_in_named_file_is_rejected)
 }
 
 #if !defined(DSGD_ADDRESS_SANITIZER) &&                                                            \
-    !defined(DSGD_THREAD_SANITIZER) /* sanitizers use more memory */
+    !defined(DSGD_THREAD_SANITIZER) /* a sanitizer needs more memory itself */
 
 /** Returns the largest memory, in KB, that a child of this process has used so far. */
 static long most_memory(void)

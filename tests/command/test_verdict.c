@@ -191,7 +191,7 @@ static const struct {
       {"wagma", 1, 90, {NOTHING}, .value = "4"},
       {"allreduce", 1, 200, {NOTHING}, .workers = 8, .value = "8"},
       {"wagma", 1, 300, {NOTHING}, .workers = 8, .value = "8"}},
-     .column = "workers", /* the table prints the column `workers` once */
+     .column = "workers", /* `workers` is then printed as one column */
      .said = {"allreduce is first in 1 and wagma is first in 1 of 2 settings (workers, platform, "
               "workload and swept values).",
               "4 workers: allreduce is fastest: 100 samples/s, 1.11 times as fast as wagma.",

@@ -113,7 +113,7 @@ static dsgd_data *data_of(size_t i)
 
 typedef struct model_spec {
     const char *model;
-    setting setting; /* setting of one option; none if its n is 0 */
+    setting setting; /* setting of one option, or none if its n is 0 */
 } model_spec;
 
 /*
@@ -278,7 +278,7 @@ typedef struct gradients {
 typedef struct manner {
     size_t per_call;
     bool backwards;
-    size_t workspace; /* size in reals; 0 for the device's default */
+    size_t workspace; /* size of the workspace in reals, or 0 for the device's default */
 } manner;
 
 /** Writes the parameters of model @p i to @p x. They have usual sizes, and none is 0. */
@@ -813,7 +813,8 @@ TEST(calls_in_flight_compute_in_order)
         for (size_t k = 0; k < i; k++)
             ops[k] = other;
         ops[i] = last;
-        memset(finite[i], i == 5, sizeof finite[i]); /* the opposite of the expected results */
+        memset(finite[i], i == 5, sizeof finite[i]); /* the call must replace these values, which
+                                                      * are all wrong */
         b->device->combine(b->context, 0, ops, i + 1, finite[i]);
         ck_assert(i == 0 || finite[i - 1][i - 1] == (i != 6 && i != 7));
         if (i == 5)

@@ -115,7 +115,7 @@ TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0, 2)
 {
     size_t wanted = 0;
     double *const expected = trained(&(dsgd_device_place){0}, &wanted);
-    const size_t models = size_of_models() / 2; /* bytes of all models in float */
+    const size_t models = size_of_models() / 2; /* size of all models in float, in bytes */
     ck_assert_uint_gt(wanted, 4 * models);
     const size_t bytes[] = {8 * models, 4 * models, 3 * models + models / 2};
     for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++) {
@@ -179,7 +179,8 @@ TEST(the_workspace_shrinks_where_memory_is_short)
         taken = held_bytes(0) - held; /* memory of the workspace and of operations */
         emulated()->close(context);
     }
-    ck_assert_uint_gt(launches[1], launches[0]); /* little memory needs several batches */
+    ck_assert_uint_gt(launches[1], launches[0]); /* with little memory, operations need several
+                                                  * batches */
     ck_assert_mem_eq(out[1], out[0], OPS * n * sizeof(double));
 }
 
@@ -341,7 +342,7 @@ TEST(run_that_may_not_fit_warns_and_computes_alone)
     ck_assert_has(dsgd_ends(0, "run e.yaml -o little --set algorithms=allreduce -j 4"),
                   "run 4: it may need 0.00387 GB of the GPU's memory");
     ck_assert_str_eq(read_file("little/curves.csv"), read_file("alone/curves.csv"));
-    setenv("EMULATED_BYTES", "2000000", 1); /* too little for the models of D-PSGD */
+    setenv("EMULATED_BYTES", "2000000", 1); /* this memory is too small for the models of D-PSGD */
     ck_assert_has(dsgd_ends(5, "run e.yaml -o none -j 1 --only 1"), "has no memory for another");
 }
 

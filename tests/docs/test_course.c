@@ -38,7 +38,7 @@ static bool is_left_out(int i)
 /** A page, the outputs that it shows before the current line, and the number of this line. */
 typedef struct page {
     const char *name;
-    char *shown; /* all outputs so far */
+    char *shown; /* text of all outputs so far */
     int line;
 } page;
 
@@ -253,7 +253,7 @@ TEST_RANGE(every_number_of_a_page_is_in_an_output_or_follows_from_its_formula, 0
     page p = {.name = lesson, .shown = dsgd_xstrdup(""), .line = 1};
     char *text = read_file("README.md");
     int n_blocks = 0;
-    bool in_other = false; /* true inside a block of another language */
+    bool in_other = false; /* true inside a code block that is not `console` */
     for (const char *line = NULL; (line = next_line(&text)) != NULL; p.line++) {
         if (!in_other && strcmp(line, "```console") == 0) {
             p.line++;

@@ -329,7 +329,7 @@ TEST(quick_start_prints_the_table_of_the_readme)
     for (const char *p = strstr(table, "\n  1  "); p != NULL && p[1] == ' ';
          p = strchr(p + 1, '\n')) {
         int length = (int)strcspn(p + 1, "\n") + 1;
-        while (p[length - 1] != ' ') /* omit the last column, the wall time */
+        while (p[length - 1] != ' ') /* omits the last column, which is the wall time */
             length--;
         char *const row = dsgd_xprintf("%.*s", length, p);
         if (strstr(readme, row) == NULL)

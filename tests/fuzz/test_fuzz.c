@@ -67,6 +67,7 @@ TEST(dictionary_contains_keys_names_and_suffixes)
     ck_assert_has(text, "\"host_bandwidth: \"\n");
     ck_assert_has(text, "\"wagma\"\n");
     ck_assert_has(text, "\"GB/s\"\n");
-    ck_assert_has(text, "\"\\xC2\\xB5s\"\n"); /* escaped, because libFuzzer reads only ASCII */
+    /* `µs` is escaped, because libFuzzer reads only ASCII. */
+    ck_assert_has(text, "\"\\xC2\\xB5s\"\n");
     free(text);
 }

@@ -83,11 +83,11 @@ TEST(kept_data_are_loaded_once)
 
 TEST(kept_data_outlive_what_was_kept_with_them)
 {
-    dsgd_program_begin(); /* dsgd_drop() now also frees memory of jansson */
+    dsgd_program_begin(); /* from now on, dsgd_drop() also frees jansson's memory */
     void *const mark = dsgd_mark();
     dsgd_data *const first = opened("hyperplane", "points", 100, 1, true);
     dsgd_drop(mark);
-    char *taken[400]; /* allocations that overwrite the freed memory */
+    char *taken[400]; /* new allocations, which overwrite memory that was freed */
     for (size_t n = 1; n < 400; n++)
         taken[n] = memset(dsgd_xrealloc(NULL, n, 1), 'x', n);
     ck_assert_ptr_eq(opened("hyperplane", "points", 100, 1, false), first);
@@ -276,7 +276,8 @@ TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0, 12) /* _i + 1
     ck_assert_uint_eq(data->test.n, (N / 10 - context - 1) / context + 1);
     for (size_t w = 0; w < data->train.n; w++)
         for (size_t i = 0; i < context; i++) {
-            ck_assert_uint_lt(w * half + i + 1, n_train); /* windows end before the test set */
+            /* Training windows end before the test set. */
+            ck_assert_uint_lt(w * half + i + 1, n_train);
             ck_assert_uint_eq(data->train.x_bytes[w * context + i], rank[text[w * half + i]]);
             ck_assert_uint_eq(data->train.labels[w * context + i], rank[text[w * half + i + 1]]);
         }
@@ -362,7 +363,7 @@ TEST(lengths_of_sequences_are_lognormal_and_cut_off)
         const uint16_t length = data->train.lengths[i];
         ck_assert(length >= 1 && length <= 40);
         below += length <= 10;
-        below_sigma += length <= 6; /* 6 is one deviation (0.5) below ln(10) */
+        below_sigma += length <= 6; /* ln(6) is one deviation (0.5) below ln(10) */
         at_end += length == 40; /* values above 39 are rounded up or cut to 40 */
     }
     /*
@@ -417,7 +418,7 @@ TEST(noise_free_sequences_follow_their_frequency)
         const uint32_t k = data->train.labels[i];
         for (uint32_t f = 0; f < 2; f++) {
             const float *const x = data->train.x_real + (size_t)i * 24 + f;
-            if (!known[k]) /* a sine with frequency w: x[t+1] + x[t-1] = 2 cos(w) x[t] */
+            if (!known[k]) /* a sine of frequency w has x[t+1] + x[t-1] = 2 cos(w) x[t] */
                 cosine[k][f] = ((double)x[2] + (double)x[6]) / (2 * (double)x[4]);
             for (uint32_t t = 1; t + 1 < 12; t++)
                 ck_assert_double_eq_tol((double)x[2 * t + 2] + (double)x[2 * t - 2],
@@ -493,7 +494,7 @@ TEST(episodes_begin_anywhere_in_the_room)
     }
 }
 
-TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i: action, or 8 for random actions */
+TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the action, or 8: random */
 {
     uint32_t slips = 0, n_steps = 0, n_there = 0, n_crossed = 0;
     for (uint32_t episode = 0; episode < 400; episode++) {
@@ -512,7 +513,7 @@ TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i: action, or 8 for 
             ck_assert(e[2] == goal[0] && e[3] == goal[1]);
             ck_assert(hypot(e[0] - x, e[1] - y) <= 0.15 + 1e-12);
             if ((x < 0) != (e[0] < 0)) {
-                ck_assert_double_lt(fabs(y), 0.3); /* crosses x = 0 only in the gap */
+                ck_assert_double_lt(fabs(y), 0.3); /* the agent crosses x = 0 only in the gap */
                 n_crossed++;
             }
             const double angle = action * acos(-1) / 4;

@@ -101,7 +101,7 @@ TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i indexes rig_specs */
     /* The precision of float is 6e-8, and sums have a few hundred terms. */
     ck_assert_msg(support_distance(in_float, g, n) < 1e-5, "%s: %g", s->spec->name,
                   support_distance(in_float, g, n));
-    ck_assert(n < 9 || support_distance(in_float, g, n) > 0); /* the device did compute in float */
+    ck_assert(n < 9 || support_distance(in_float, g, n) > 0); /* float and double must differ */
     ck_assert_double_le(support_distance(state + n_state, state, n_state), 1e-5);
     ck_assert_double_eq_tol(rig_evaluation(f, s->x, s->state).loss,
                             rig_evaluation(s, s->x, s->state).loss, 1e-5);
@@ -120,7 +120,7 @@ TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i indexe
         for (size_t i = 0; i < n; i++)
             mean[i] += one[i] / 4;
     }
-    if (s->network.coupled && last > 0) /* samples of coupled models affect each other */
+    if (s->network.coupled && last > 0) /* in coupled models, samples affect each other */
         ck_assert_double_gt(support_distance(g, mean, n), 1e-3);
     else
         ck_assert_double_le(support_distance(g, mean, n), 1e-14);

@@ -220,7 +220,7 @@ TEST(contraction_matches_the_error_of_each_encoding)
 {
     static const struct {
         const char *name, *option;
-        double value, least, most; /* w, with |x - Q(x)|^2 = (1 - w) |x|^2: expected range */
+        double value, least, most; /* range of w in |x - Q(x)|^2 = (1 - w) |x|^2 */
     } cases[] = {
         {"none", NULL, 0, 0, 0},
         {"top_k", NULL, 0, -0.02, 0.02},
@@ -265,11 +265,11 @@ TEST(encoding_bytes_follow_the_options)
         double value, elements, bytes;
     } cases[] = {
         {"none", NULL, 0, 1000, 4000},
-        {"top_k", NULL, 0, 1000, 80}, /* 10 pairs of index and value */
+        {"top_k", NULL, 0, 1000, 80}, /* 10 pairs of an index and a value, 8 bytes each */
         {"top_k", "share", 0, 1000, 8},
-        {"top_k", "share", 1, 1000, 4000}, /* never more than the uncompressed size */
+        {"top_k", "share", 1, 1000, 4000}, /* the size is at most the uncompressed size */
         {"top_k", "index_bits", 12, 1000, 55},
-        {"random_k", NULL, 0, 1000, 40}, /* no indices are sent */
+        {"random_k", NULL, 0, 1000, 40}, /* random_k sends no indices */
         {"threshold", "share", 0.1, 1000, 800},
         {"sign", NULL, 0, 1000, 129},
         {"uniform", NULL, 0, 10000, 10000 + 3 * 4},
@@ -277,7 +277,8 @@ TEST(encoding_bytes_follow_the_options)
         {"qsgd", NULL, 0, 1000, 1000 + 8 * 4},
         {"qsgd", "levels", 1, 1000, 250 + 8 * 4},
         {"low_rank", "rank", 1, 10000, 4 * 200},
-        {"low_rank", "rank", 50, 10000, 40000}, /* sent without compression */
+        {"low_rank", "rank", 50, 10000, 40000}, /* this rank would not compress, so the vector is
+                                                 * sent as it is */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const dsgd_spec pick = picked(cases[i].name, cases[i].option, cases[i].value);

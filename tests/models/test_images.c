@@ -94,7 +94,7 @@ TEST(idx_files_are_read_plain_or_zipped)
 typedef struct damage {
     int file;
     size_t keep; /* number of bytes of the good file to keep */
-    size_t at; /* index of the byte that is set to `value`; 0 for none */
+    size_t at; /* index of the byte that is replaced by `value`, or 0 for none */
     uint8_t value;
     size_t more; /* number of bytes to append */
     const char *said;

@@ -49,7 +49,7 @@ static int levels(level *found)
 typedef struct shape {
     size_t m, n, k;
     size_t a_row, a_column, b_row, b_column, c_row;
-    bool adds, biased; /* if adds, C is added; if biased, a row is added, then max(C, 0) */
+    bool adds, biased; /* adds: adds C; biased: adds a row, and takes max(C, 0) */
 } shape;
 
 #define OPERANDS(p, at_a, at_b, at_c, row)                                                         \
@@ -328,7 +328,7 @@ TEST(element_bits_do_not_depend_on_the_product_around_it)
                 one.m = 1;
                 run(&found[l], in_double, &one, s);
                 ck_assert_mem_eq(s->result + GUARD, whole, n * sizeof *whole);
-                one.n = (n + 1) / 2; /* fewer columns, but the same B */
+                one.n = (n + 1) / 2; /* fewer columns of the same matrix B */
                 run(&found[l], in_double, &one, s);
                 ck_assert_mem_eq(s->result + GUARD, whole, one.n * sizeof *whole);
             }

@@ -239,7 +239,7 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
             bool finite = false;
             const dsgd_update_op op = {n, x, g, NULL, y, NULL, 1, 1};
             device->update(context, 0, &op, 1, &finite);
-            ck_assert(finite == (c < 2)); /* clipping does not hide infinity and NaN */
+            ck_assert(finite == (c < 2)); /* infinity and NaN are reported in spite of clipping */
             const double wanted = c == 0 ? 2 / sqrt(N) : 0.1;
             for (size_t i = 0; i < n && c < 2; i++)
                 ck_assert_double_eq_tol(y[i], -wanted, 1e-15);
@@ -371,7 +371,7 @@ static void shared_image(dsgd_builder *b)
     dsgd_network_goto(b, image);
     dsgd_network_last_row(b);
     sum = dsgd_network_add(b, sum, true);
-    dsgd_network_add(b, sum, false); /* adds the sum to itself */
+    dsgd_network_add(b, sum, false); /* adds the tensor `sum` to itself */
 }
 
 /** Builds a network in which every kind of layer for rows reads the same tensor. */
@@ -381,7 +381,7 @@ static void shared_rows(dsgd_builder *b)
     dsgd_network_attention(b, 2);
     uint32_t sum = dsgd_network_mean_rows(b);
     dsgd_network_goto(b, rows);
-    dsgd_network_attention(b, 1); /* this attention reads the input of the first one */
+    dsgd_network_attention(b, 1); /* a second attention with the same input */
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
     dsgd_network_lstm(b, 2);
@@ -632,7 +632,7 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs)
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
         long double *const x = as_long(s->x, s->network.n_params);
-        const uint32_t n = 400; /* more than the device computes at once */
+        const uint32_t n = 400; /* more episodes than the device computes at once */
         double sum = 0, arrived = 0;
         s->data.test.n = n;
         for (uint32_t episode = 0; episode < n; episode++) {

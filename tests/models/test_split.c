@@ -234,7 +234,7 @@ TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0, 4)
     kept(split);
     const dsgd_stream stream = {5, n_points, WORKERS, batch, split};
     dsgd_sampler *const sampler = dsgd_sampler_new(&stream);
-    uint32_t whose[N] = {0}; /* number of the mini-batch of a sample, from 1 */
+    uint32_t whose[N] = {0}; /* mini-batch of each sample, counted from 1 */
     for (uint32_t w = 0, before = 1; w < WORKERS; before += dsgd_stream_batches(&stream, w++)) {
         const uint32_t n = dsgd_stream_batches(&stream, w);
         ck_assert_uint_eq(n, _i % 2 == 0 ? (split->begin[w + 1] - split->begin[w]) / batch : 1);

@@ -35,7 +35,7 @@ static store *store_new(const rig_spec *spec, uint32_t n_workers, uint32_t batch
     s->n_pieces = n_pieces;
     s->n_params = s->rig->network.n_params;
     s->n_state = s->rig->network.n_state;
-    if (spec->kind == DSGD_DATA_STEPS) /* samples are keys of steps */
+    if (spec->kind == DSGD_DATA_STEPS) /* a sample is the key of a step */
         s->rig->data.train.n = 1u << 20;
     s->config = (dsgd_values_config){.device = &s->device,
                                      .problem = s->rig->problem,

@@ -26,7 +26,7 @@ TEST(an_epoch_is_a_permutation)
             first[i] = at;
         }
     }
-    ck_assert_uint_gt(moved, N * 9 / 10); /* the order differs from the first epoch */
+    ck_assert_uint_gt(moved, N * 9 / 10); /* the second epoch has another order than the first */
 }
 
 TEST(workers_see_what_one_large_batch_sees)

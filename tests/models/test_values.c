@@ -249,7 +249,7 @@ TEST(zeros_vanish_and_equal_operands_merge)
         combine(s, 6, (dsgd_value[]){zero, a, b, b, zero, a}, (double[]){7, 1, 1, 1, 7, 2}, 5);
     ck_assert(dsgd_value_equal(spread, merged));
     const dsgd_value turned = combine(s, 2, (dsgd_value[]){b, a}, (double[]){2, 3}, 5);
-    ck_assert(!dsgd_value_equal(turned, merged)); /* another order of the sum may change its bits */
+    ck_assert(!dsgd_value_equal(turned, merged)); /* another order of a sum may change bits */
     const dsgd_value mean = combine(s, 3, (dsgd_value[]){a, a, a}, ones, 3);
     ck_assert(dsgd_value_equal(mean, a));
     const dsgd_value half = combine(s, 1, (dsgd_value[]){a}, ones, 2);
@@ -279,8 +279,9 @@ TEST(equal_operations_on_equal_operands_are_one)
     ck_assert(!dsgd_value_equal(y[0], y[2]) && !dsgd_value_equal(y[0], v[0]));
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).updates, 2);
-    ck_assert_uint_eq(stats(s).gradients, 1); /* no operation reads the other gradients */
-    const dsgd_value late = gradient(s, 0, 0, x); /* an equal gradient, computed before */
+    ck_assert_uint_eq(stats(s).gradients, 1); /* the store computes only the gradient that an
+                                               * operation reads */
+    const dsgd_value late = gradient(s, 0, 0, x); /* this gradient was already computed */
     ck_assert(dsgd_value_equal(late, g[0]));
     RELEASE(s, late, x);
     release_all(s, 4, g);
@@ -356,7 +357,7 @@ TEST(unreferenced_values_are_never_computed)
     dsgd_values_flush(s->values);
     const dsgd_values_stats got = stats(s);
     ck_assert_uint_eq(got.gradients + got.updates + got.combinations, 0);
-    ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* only the constant */
+    ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* only the constant needs memory */
 }
 
 TEST(unreferenced_operands_are_computed)
@@ -589,7 +590,8 @@ static const double *synchronous(uint32_t n_workers, uint32_t batch)
 
 TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
 {
-    ck_assert_mem_eq(synchronous(64, 4), synchronous(1, 256), /* one block of 256 samples in both */
+    ck_assert_mem_eq(synchronous(64, 4),
+                     synchronous(1, 256), /* both have one block of 256 samples */
                      PARAMS * sizeof(double));
     expect_numbers(synchronous(96, 4), synchronous(1, 384), 1e-13);
 }
@@ -945,7 +947,7 @@ TEST(evaluation_uses_the_values_at_its_call)
         tickets[t] = dsgd_values_evaluate(s->values, 1, 0, &x, NULL);
         x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.1);
     }
-    for (size_t t = 3; t-- > 0;) /* results requested in reverse order */
+    for (size_t t = 3; t-- > 0;) /* results may be read in any order */
         losses[t] = dsgd_values_result(s->values, tickets[t]).loss;
     ck_assert(losses[0] != losses[1] && losses[1] != losses[2]);
     const dsgd_value start = constant(s, 0, 1);

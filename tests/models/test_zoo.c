@@ -37,7 +37,8 @@ TEST_RANGE(untrained_model_has_the_loss_of_guessing, 0, rig_n_specs) /* _i index
         ck_assert(isnan(got.accuracy));
     } else if (s->network.loss == DSGD_LOSS_CROSS_ENTROPY) {
         ck_assert_double_eq_tol(got.loss, log(spec->n_classes), 1e-13);
-        ck_assert_double_eq_tol(got.accuracy, zeros, 1e-13); /* equal outputs predict class 0 */
+        /* If all outputs are equal, the prediction is class 0. */
+        ck_assert_double_eq_tol(got.accuracy, zeros, 1e-13);
     }
 }
 
@@ -210,7 +211,8 @@ TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs)
                                   l);
             }
         ck_assert_uint_eq(at, layer->params + layer->n_params);
-        ck_assert_uint_eq(at, end); /* layers have no gaps, in reverse order */
+        /* The parameters of layers are in reverse order, without gaps. */
+        ck_assert_uint_eq(at, end);
         end = layer->params;
     }
     ck_assert_uint_eq(end, 0);

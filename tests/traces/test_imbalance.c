@@ -153,7 +153,8 @@ TEST_RANGE(a_family_s_inverse_undoes_its_distribution_function, 0, 3)
             const double p = i / 20000.0;
             ck_assert_double_eq_tol(family->cumulative(family->inverse(p, of), of), p, 1e-9);
         }
-        for (double p = 1e-16; p < 0.05; p *= 10) { /* the smallest and largest draws */
+        for (double p = 1e-16; p < 0.05; p *= 10) { /* probabilities of the smallest and largest
+                                                     * draws */
             ck_assert(isfinite(family->inverse(p, of)));
             ck_assert_double_le(family->inverse(p, of), family->inverse(10 * p, of));
             ck_assert(isfinite(family->inverse(1 - p, of)));
@@ -243,7 +244,7 @@ TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
     for (int w = 0; w < P; w++) {
         const double factor = ask(&l, 2, P, w, 0) / 2;
         ck_assert_double_eq(ask(&l, 2, P, w, 1 + w % 1000) / 2, factor);
-        if (factor >= 1.2) { /* 1.2 is five standard deviations above 1 */
+        if (factor >= 1.2) { /* an outlier: 1.2 is five standard deviations above 1 */
             outliers++;
             outlier_sum += factor;
             ck_assert_double_le(factor, 1.5);
@@ -326,7 +327,7 @@ TEST_RANGE(delay_hits_exactly_its_number_of_workers, 0, 5)
         ck_assert_int_eq(n, late[_i]);
     }
     const double mean = 100.0 * late[_i];
-    for (int w = 0; w < 12; w++) /* equally many delays for each worker, within five deviations */
+    for (int w = 0; w < 12; w++) /* each worker has equally many delays, within five deviations */
         ck_assert_double_le(fabs(hits[w] - mean), 5 * sqrt(mean * (1 - late[_i] / 12.0)) + 1e-9);
 }
 
@@ -442,8 +443,8 @@ static const struct {
 } noises[] = {
     {10, 1e-3, 0.5e-3, 1}, /* interruptions are drawn one by one */
     {10, 1e-3, 2e-3, 1},
-    {30, 1e-3, 0.5e-3, 1.04}, /* just below the limit: drawn one by one */
-    {30, 1e-3, 0.5e-3, 1.05}, /* just above the limit: one draw of their sum */
+    {30, 1e-3, 0.5e-3, 1.04}, /* just below the limit, interruptions are drawn one by one */
+    {30, 1e-3, 0.5e-3, 1.05}, /* just above the limit, one draw gives their sum */
     {954, 12.8e-6, 7.9e-6, 0.615},
     {200, 1e-3, 2e-3, 10},
 };
@@ -592,7 +593,7 @@ static const int sizes[N_SIZES] = {16, 64, 256, 1024};
  * tolerance.
  */
 static const struct {
-    const char *yaml; /* imbalance of a step of 1 s */
+    const char *yaml; /* an imbalance, for steps of 1 s */
     double slowest[N_SIZES], median, fastest, tolerance;
     int draws; /* number of draws; 0 for the default */
 } references[] = {
@@ -656,7 +657,7 @@ TEST_ROWS(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference, ref
         const double tolerance = references[_i].tolerance;
         if (references[_i].slowest[i] > 0)
             ck_assert_double_eq_tol(slowest / references[_i].slowest[i], 1, tolerance);
-        if (references[_i].median > 0 && sizes[i] >= 256) /* few workers have another median */
+        if (references[_i].median > 0 && sizes[i] >= 256) /* with few workers, the median differs */
             ck_assert_double_eq_tol(median / references[_i].median, 1, tolerance);
         if (references[_i].fastest > 0 && sizes[i] == 1024)
             ck_assert_double_eq_tol(fastest / references[_i].fastest, 1, tolerance);
@@ -1084,7 +1085,7 @@ TEST_ROWS(fitted_parameters_maximise_the_likelihood, known)
                             best);
         ck_assert_double_lt(log_likelihood(f, f->mean_s, f->deviation_s * h, f->shift_s, x, VALUES),
                             best);
-        if (f->shifted) /* a larger shift and a smaller mean */
+        if (f->shifted) /* tries a larger shift with a smaller mean */
             ck_assert_double_lt(log_likelihood(f, f->mean_s - 0.01 * d, f->deviation_s,
                                                f->shift_s + 0.01 * d, x, VALUES),
                                 best);

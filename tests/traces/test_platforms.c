@@ -188,9 +188,9 @@ TEST(a_fat_tree_is_full_or_tapered)
 TEST(a_dragonfly_has_one_gateway_between_groups)
 {
     dsgd_platform p = dragonfly();
-    expect_path(&p, 0, 1, us, 10 * gb); /* hosts of one router */
-    expect_path(&p, 0, 2, 1.5 * us, 10 * gb); /* routers of one chassis */
-    expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* chassis of one group */
+    expect_path(&p, 0, 1, us, 10 * gb); /* the hosts are on one router */
+    expect_path(&p, 0, 2, 1.5 * us, 10 * gb); /* the hosts are in one chassis */
+    expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* the hosts are in one group */
     p.host_latency_s = 0; /* with latencies, flows with longer paths get less of a link */
     expect_shift(&p, 16, 8, 5 * gb); /* eight flows share four cables */
 }
@@ -200,9 +200,9 @@ TEST(a_torus_is_routed_dimension_by_dimension)
     const dsgd_platform p = torus();
     expect_path(&p, 0, 1, us, 10 * gb);
     expect_path(&p, 0, 3, us, 10 * gb); /* the wrap-around link leads from host 0 to 3 */
-    expect_path(&p, 0, 4, us, 10 * gb); /* one hop in the second dimension */
+    expect_path(&p, 0, 4, us, 10 * gb); /* host 4 is one hop away in the second dimension */
     expect_path(&p, 0, 18, 6 * us, 10 * gb);
-    expect_shift(&p, 32, 8, 5 * gb); /* two hops in the second dimension */
+    expect_shift(&p, 32, 8, 5 * gb); /* each message has two hops in the second dimension */
 }
 
 /* --- hosts that differ ------------------------------------------------------------------------ */
@@ -431,7 +431,8 @@ TEST(a_random_order_is_drawn_from_the_seed)
 #define LINK "host_bandwidth: 1GB/s, host_latency: 1us"
 
 static const struct {
-    const char *platform, *sentence; /* platform file, and the error, or NULL if it is valid */
+    /* Text of a platform file; error, or NULL if the file is valid. */
+    const char *platform, *sentence;
 } files[] = {
     {"{topology: fat_tree, size: [4, 4], up: [1, 2], " LINK "}", NULL},
     {"{topology: fat_tree, size: [4, 4], up: [1, 2], cables: [1, 2], " LINK "}", NULL},
@@ -531,7 +532,7 @@ TEST_ROWS(platforms_of_a_file_are_read_or_rejected, files)
 }
 
 static const struct {
-    const char *placement; /* placement; %s stands for the path of a file */
+    const char *placement; /* value of `placement`, in which %s is the path of a file */
     const char *file;
     const char *sentence; /* error, or NULL if the placement is valid */
 } placements[] = {
@@ -612,7 +613,8 @@ TEST(incomplete_xml_file_is_rejected)
 {
     static const struct {
         const char *routing;
-        int left_out; /* omitted routes: of hosts 2 and 3, or one direction between hosts 0 and 1 */
+        int left_out; /* route to omit: 5 for hosts 2 and 3, 0 for one direction between hosts 0 and
+                       * 1, or -1 */
         const char *sentence;
     } cases[] = {
         {"Full", -1, NULL},

@@ -13,7 +13,7 @@ SUITE(traces, "traces", .seconds = 60, .set_up = make_folder, .tear_down = remov
 /* --- exchanges -------------------------------------------------------------------------------- */
 
 static dsgd_tensors tensors[] = {
-    {10, 1}, {20, 2}, {40, 1}}; /* elements and number of each tensor: 40, 80, 80 and 160 bytes */
+    {10, 1}, {20, 2}, {40, 1}}; /* {elements, number} of tensors: 40, 80, 80 and 160 bytes */
 
 static const struct {
     bool tensors;
@@ -136,7 +136,7 @@ static const struct {
     double parameters;
     long layers;
     double width, sequence, gpu_flops, tokens_per_s,
-        utilisation; /* tokens per GPU; utilisation is NAN if not published */
+        utilisation; /* values per GPU; the utilisation is NAN if it is not published */
 } published[] = {
     {64862437376, 80, 8192, 2048, 989e12, 1007, 0.4125},
     {64862437376, 80, 8192, 2048, 989e12, 1035, 0.4242},

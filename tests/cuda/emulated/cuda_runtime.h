@@ -61,7 +61,7 @@ static inline float2 make_float2(float x, float y)
 }
 
 extern dim3 gridDim, blockDim, blockIdx, threadIdx;
-extern "C" unsigned emulated_flags; /* last argument of cudaSetDeviceFlags() */
+extern "C" unsigned emulated_flags; /* flags of the last cudaSetDeviceFlags() */
 void __syncthreads();
 
 /**

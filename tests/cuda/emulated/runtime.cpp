@@ -3,7 +3,7 @@
  * Implements the emulated runtime. If a kernel has barriers, each thread of a block is a fiber with
  * its own stack. Otherwise, the threads are function calls.
  */
-#undef _FORTIFY_SOURCE /* its longjmp() rejects a jump to another stack */
+#undef _FORTIFY_SOURCE /* with it, longjmp() rejects a jump to another stack */
 #include "cuda_runtime.h"
 
 #include <atomic>
@@ -34,7 +34,8 @@ const size_t copy_stack_bytes = 200 << 10; /* CUDA guarantees at least this stac
 const int most_devices = 16;
 const unsigned most_threads = 1024, most_blocks_aside = 65535;
 const int poison = 0xff; /* a float of these bytes is NaN */
-const size_t most_shared = 227 << 10, multiprocessor_shared = 228 << 10; /* values of an H200 */
+/* Shared memory of an H200. */
+const size_t most_shared = 227 << 10, multiprocessor_shared = 228 << 10;
 
 /* --- the threads of a block ------------------------------------------------------------------- */
 
