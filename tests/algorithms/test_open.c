@@ -175,8 +175,7 @@ TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
 {
     static dsgd_platform_entry fast = {8, 1, {0, NULL}, 1, 10, 0};
     double seconds[3];
-    for (int i = 0; i < 3;
-         i++) { /* without this peer, with equal shares, with shares by bandwidth */
+    for (int i = 0; i < 3; i++) { /* no such peer; with equal shares; by bandwidth */
         support_case *c = peers(8 + (i > 0), &fast, 1, 1e9);
         SET(c, config.exchange.pieces = 48, config.until = (dsgd_until){.samples = 80 * 128});
         OPTIONS(c, {"auxiliary", i > 0}, {"shares", i < 2});
