@@ -61,9 +61,9 @@ const dsgd_frame_point *dsgd_figure_ratio(const dsgd_figure_runs *runs, const ds
 
 /**
  * Converts a table of points into lines of $points. A table without the columns of published.csv
- * contains `algorithm`, columns in which runs differ (also without path and unit), `low` and `high`.
- * It also contains y, or x and y, from @p quantities. Returns DSGD_EUSAGE with file, line and value.
- * If the table is @p shipped, rows that match no run are skipped without a warning.
+ * contains `algorithm`, columns in which runs differ (also without path and unit), `low` and
+ * `high`. It also contains y, or x and y, from @p quantities. Returns DSGD_EUSAGE with file, line
+ * and value. If the table is @p shipped, rows that match no run are skipped without a warning.
  */
 dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv,
                                const dsgd_names *quantities, bool shipped, char **text,
@@ -83,7 +83,8 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
  * Writes data from FOLDER/steps.csv. $steps contains the cumulative distribution of step times over
  * the runs of each block, and $step_marks contains a few points of each distribution. shortest_step
  * and longest_step contain the shortest step above 0 s and the longest step at each place of each
- * panel. They contain 1 and 0 if there are no steps. If the file is missing, blocks have no numbers.
+ * panel. They contain 1 and 0 if there are no steps. If the file is missing, blocks have no
+ * numbers.
  */
 void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder);
 

@@ -37,9 +37,9 @@ enum { DSGD_MOST_SEEDS = 1000 };
  * NAN if n < 2, and the mean is NAN if n = 0.
  *
  * Figures draw this interval if there are at least three seeds. For two seeds, the interval would
- * be 12.7 times as long as the distance from the mean to either value. The reason is that one degree
- * of freedom hardly estimates the deviation between seeds. For two seeds, figures therefore draw the
- * range of the two values, with a note. For one seed, they draw no interval.
+ * be 12.7 times as long as the distance from the mean to either value. The reason is that one
+ * degree of freedom hardly estimates the deviation between seeds. For two seeds, figures therefore
+ * draw the range of the two values, with a note. For one seed, they draw no interval.
  */
 typedef struct dsgd_interval {
     double mean, ci;
