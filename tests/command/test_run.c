@@ -27,7 +27,8 @@ TEST(failed_run_names_stopped_worker_and_keeps_other_runs)
     ck_assert_has(rows, ",ok,10,");
 }
 
-TEST_RANGE(failed_run_has_no_final_values, 0, 2) /* _i: number of the bound */
+/* _i is the index of a bound. */
+TEST_RANGE(failed_run_has_no_final_values, 0, 2)
 {
     static const char *const bounds[] = {"steps: 10", "seconds: 5"};
     write_experiment(learn);
@@ -452,9 +453,10 @@ TEST(ten_thousand_runs_need_at_most_256_descriptors)
 
 /**
  * Tests a limit on open files. The command must write all rows or print an error about open files.
- * After an error, the same command without the limit must complete the rows.
+ * After an error, the same command without the limit must complete the rows. _i is the limit; 12
+ * stands for 64.
  */
-TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
+TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13)
 {
     write_experiment(seeds(29));
     static const char arguments[] = "run e.yaml -o r -j 2 --set workers=4 --set "
@@ -476,9 +478,10 @@ TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
 
 /**
  * Tests that runs end if their parent is killed. The script waits until two runs compute in the
- * background, and shell_ends() returns when the last of them has closed its pipe.
+ * background, and shell_ends() returns when the last of them has closed its pipe. _i is the index
+ * of a signal.
  */
-TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: number of the signal */
+TEST_RANGE(no_process_outlives_its_parent, 0, 3)
 {
     static const struct {
         const char *name, *output, *more, *rest;

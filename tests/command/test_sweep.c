@@ -233,9 +233,10 @@ static long most_memory(void)
 
 /**
  * Tests the memory for an experiment of many runs, of which only one is executed. An additional run
- * takes about 4 KB in the plan and the manifest, and must take less than MOST_KB.
+ * takes about 4 KB in the plan and the manifest, and must take less than MOST_KB. _i is the index
+ * of a swept key.
  */
-TEST_RANGE(additional_run_takes_few_kilobytes, 0, 2) /* _i: number of the swept key */
+TEST_RANGE(additional_run_takes_few_kilobytes, 0, 2)
 {
     static const char *const swept[] = {"exchange.fusion", "workload.step"};
     enum { FEW = 1000, MANY = 5000, MOST_KB = 8 };

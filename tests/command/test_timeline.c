@@ -209,7 +209,7 @@ static void compare(const dsgd_csv *runs, const dsgd_csv *workers, size_t i)
 
 SUITE(timeline, "timeline", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60);
 
-/** _i: number of the exchange */
+/** _i is the index of an exchange. */
 TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
 {
     if (SUPPORT_SLOW && _i == 2)

@@ -576,9 +576,9 @@ TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
 
 /**
  * Compares all operations of eight workers with the CPU. The device computes 8, 1 or 3 workers per
- * call.
+ * call. _i is the index of the number of workers in per_call.
  */
-TEST_RANGE(operations_of_every_kind_are_those_of_the_cpu, 0, 3) /* _i indexes per_call */
+TEST_RANGE(operations_of_every_kind_are_those_of_the_cpu, 0, 3)
 {
     static const uint32_t per_call[] = {8, 1, 3};
     rig *const s = rig_new(LARGE);
@@ -740,7 +740,8 @@ static size_t codes_of(size_t n, dsgd_codec *codes)
     return n_codes;
 }
 
-TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i indexes sizes */
+/* _i is the index of the number of elements in sizes. */
+TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6)
 {
     static const size_t sizes[] = {LENGTH, 1, 2, 9, 16, 257};
     const size_t n = sizes[_i];

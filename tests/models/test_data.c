@@ -239,7 +239,8 @@ static const char *text_file(const uint8_t *bytes, size_t n, bool zipped)
 
 CASE("text");
 
-TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0, 12) /* _i + 1 is the context */
+/* _i + 1 is the context, which is the number of characters in a window. */
+TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0, 12)
 {
     enum { N = 437 };
     const size_t context = (size_t)_i + 1;
@@ -494,7 +495,8 @@ TEST(episodes_begin_anywhere_in_the_room)
     }
 }
 
-TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the action, or 8: random */
+/* If _i is below 8, the agent always chooses action _i. Otherwise, it chooses random actions. */
+TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9)
 {
     uint32_t slips = 0, n_steps = 0, n_there = 0, n_crossed = 0;
     for (uint32_t episode = 0; episode < 400; episode++) {

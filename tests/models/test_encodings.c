@@ -56,7 +56,8 @@ TEST(the_largest_are_kept_and_of_equal_ones_the_first)
            (double[]){0, -3, 2, 0, 0, 0});
 }
 
-TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5) /* _i selects the number of kept elements */
+/* _i is the index of the number of kept elements in counts[]. */
+TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5)
 {
     enum { N = 1003 };
     double x[N], y[N];

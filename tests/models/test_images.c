@@ -119,7 +119,8 @@ static const damage damages[] = {
 };
 enum { DAMAGES = sizeof damages / sizeof damages[0] };
 
-TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES) /* _i indexes damages */
+/* _i is the index of an entry of damages. */
+TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES)
 {
     const damage *const d = &damages[_i];
     uint8_t bytes[64] = {0};

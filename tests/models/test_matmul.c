@@ -280,7 +280,8 @@ TEST_RANGE(products_are_sums_of_products, 0, 32)
             }
 }
 
-TEST_RANGE(long_sums_are_split_and_continued, 0, 32) /* bits of _i as in the test above */
+/* The bits of _i have the same meaning as in the test above. */
+TEST_RANGE(long_sums_are_split_and_continued, 0, 32)
 {
     /*
      * The product reads 256 rows of B at once. It prefetches B if rows of B are contiguous and

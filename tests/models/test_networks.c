@@ -82,7 +82,8 @@ static void compare_with_reference(const rig_spec *spec, bool in_double)
 
 SUITE(networks, "reference");
 
-TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs) /* _i indexes rig_specs */
+/* _i is the index of a network in rig_specs. */
+TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs)
 {
     if (!rig_specs[_i].stored)
         return;
@@ -90,7 +91,8 @@ TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs) /* _i indexes rig_spe
     compare_with_reference(&rig_specs[_i], false);
 }
 
-TEST_RANGE(the_naive_losses_are_those_of_pytorch, 0, rig_n_specs) /* _i indexes rig_specs */
+/* _i is the index of a network in rig_specs. */
+TEST_RANGE(the_naive_losses_are_those_of_pytorch, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     long double *const x = dsgd_keep(s->network.n_params, sizeof *x);
@@ -173,7 +175,8 @@ static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, 
     device->close(context);
 }
 
-TEST_RANGE(optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS) /* _i indexes optimizers */
+/* _i is the index of an optimizer in optimizers. */
+TEST_RANGE(optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS)
 {
     enum { N = 20 };
     double x[3 * N];
@@ -247,7 +250,7 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     device->close(context);
 }
 
-/* _i indexes optimizers. */
+/* _i is the index of an optimizer in optimizers. */
 TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS)
 {
     enum { N = 3 };
@@ -272,7 +275,8 @@ TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS)
 
 /* --- NaN and infinity ------------------------------------------------------------------------- */
 
-TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs) /* _i indexes rig_specs */
+/* _i is the index of a network in rig_specs. */
+TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
@@ -286,7 +290,8 @@ TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs) /* _i indexes rig
     }
 }
 
-TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4) /* _i: place of NaN in the window */
+/* _i is the place of NaN in the window. */
+TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4)
 {
     float x[] = {1, 2, 3, 4};
     uint8_t label = 0;
@@ -414,7 +419,8 @@ static long double shared_loss_at(void *argument, const long double *x)
     return naive_loss(&l->s->network, &l->s->data, x, &l->batch, l->s->all, NULL);
 }
 
-TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2) /* _i indexes `shared` */
+/* _i is the index of a network in `shared`. */
+TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2)
 {
     rig *const s = rig_new(rig_spec_named(shared[_i].spec), dsgd_device_cpu(true), 1);
     s->device->close(s->context);
@@ -595,7 +601,8 @@ static long double play_loss(void *argument, const long double *x)
 
 CASE("policies", .seconds = 60);
 
-TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i indexes rig_specs */
+/* _i is the index of a network in rig_specs. */
+TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
@@ -626,7 +633,7 @@ TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i indexe
     }
 }
 
-/* _i indexes rig_specs. */
+/* _i is the index of a network in rig_specs. */
 TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
@@ -757,7 +764,7 @@ static int n_sources(void)
 
 CASE("fit", .seconds = 60);
 
-/* _i indexes dsgd_data_sources. */
+/* _i is the index of a data source in dsgd_data_sources. */
 TEST_RANGE(every_model_learns_from_every_source_or_gives_a_reason, 0, n_sources())
 {
     dsgd_data *const data = small_data(_i);
@@ -798,7 +805,8 @@ static const struct {
 };
 enum { REFUSALS = sizeof refusals / sizeof refusals[0] };
 
-TEST_RANGE(rejected_data_error_names_an_alternative, 0, REFUSALS) /* _i indexes refusals */
+/* _i is the index of an entry of refusals. */
+TEST_RANGE(rejected_data_error_names_an_alternative, 0, REFUSALS)
 {
     int source = 0;
     while (strcmp(dsgd_data_sources[source]->name, refusals[_i].data) != 0)
@@ -829,7 +837,8 @@ static void set_limit(const dsgd_entry *about, void *params, const dsgd_option *
         (dsgd_numbers){largest ? 80 : 1, ends[largest]};
 }
 
-TEST_RANGE(options_at_their_limits_build_or_are_rejected, 0, rig_n_specs) /* _i indexes rig_specs */
+/* _i is the index of a network in rig_specs. */
+TEST_RANGE(options_at_their_limits_build_or_are_rejected, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const dsgd_model_kind *const kind =

@@ -158,7 +158,8 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
 
 SUITE(states, "bits", .seconds = 60);
 
-TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs) /* _i indexes rig_specs */
+/* _i is the index of a network in rig_specs. */
+TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs)
 {
     const rig_spec *const spec = &rig_specs[_i];
     const uint32_t batch = spec->n_samples > 7 ? 7 : spec->n_samples;
@@ -176,7 +177,7 @@ TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs) /* _i index
     }
 }
 
-/* _i indexes rig_specs. */
+/* _i is the index of a network in rig_specs. */
 TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs)
 {
     const rig_spec *const spec = &rig_specs[_i];
@@ -225,7 +226,8 @@ static dsgd_value gradient(const store *s, uint32_t worker, uint64_t step, dsgd_
 
 CASE("states", .seconds = 60);
 
-TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i indexes rig_specs */
+/* _i is the index of a network in rig_specs. */
+TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs)
 {
     store *const s = store_new(&rig_specs[_i], WORKERS, 4, 1);
     store_open(s);
@@ -252,7 +254,7 @@ TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i i
     dsgd_values_close(s->values);
 }
 
-/* _i indexes `stateful`. */
+/* _i is the index of a network in `stateful`. */
 TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL)
 {
     store *const s = store_opened(stateful[_i], 1, 4);
@@ -276,7 +278,8 @@ TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL)
     dsgd_values_close(s->values);
 }
 
-TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i indexes `stateful` */
+/* _i is the index of a network in `stateful`. */
+TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL)
 {
     store *const s = store_opened(stateful[_i], 2, 4);
     const dsgd_value x = model_of(s, 0), begin = state_of(s, 0), other = state_of(s, 1);
@@ -369,7 +372,8 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     dsgd_values_close(s->values);
 }
 
-TEST_RANGE(a_value_after_a_divergence_has_no_state, 0, STATEFUL) /* _i indexes `stateful` */
+/* _i is the index of a network in `stateful`. */
+TEST_RANGE(a_value_after_a_divergence_has_no_state, 0, STATEFUL)
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     for (size_t i = 0; i < s->n_params; i++)
@@ -417,7 +421,7 @@ static support_outcome *run_learning_case(int i, int threads)
     return support_ok(c);
 }
 
-/* _i indexes learning_cases. */
+/* _i is the index of an entry of learning_cases. */
 TEST_RANGE(every_model_learns_in_a_simulation_to_the_same_bits, 0,
            SUPPORT_SLOW ? 0 : LEARNING_CASES)
 {

@@ -170,7 +170,8 @@ static const training beginnings[] = {
 };
 enum { BEGINNINGS = sizeof beginnings / sizeof beginnings[0] };
 
-TEST_RANGE(a_model_begins_to_learn, 0, BEGINNINGS) /* _i indexes beginnings */
+/* _i is the index of a training in beginnings. */
+TEST_RANGE(a_model_begins_to_learn, 0, BEGINNINGS)
 {
     demand_accuracy(&beginnings[_i]);
 }
@@ -235,7 +236,8 @@ enum { TRAININGS = sizeof trainings / sizeof trainings[0] };
 
 SUITE(models_long, "trainings", .seconds = 600);
 
-TEST_RANGE(a_training_reaches_the_known_accuracy, 0, TRAININGS) /* _i indexes trainings */
+/* _i is the index of a training in trainings. */
+TEST_RANGE(a_training_reaches_the_known_accuracy, 0, TRAININGS)
 {
     demand_accuracy(&trainings[_i]);
 }

@@ -443,7 +443,8 @@ static const struct {
                    {5, 100, 3}, {3, 256, 3}, {4, 300, 4}, {128, 3, 2}};
 enum { FUSED_CASES = sizeof fused_cases / sizeof fused_cases[0] };
 
-TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i indexes fused_cases */
+/* _i is the index of an entry of fused_cases. */
+TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES)
 {
     const uint32_t n = fused_cases[_i].n_workers;
     fixture *const s = fixture_opened(n, fused_cases[_i].batch, 3);
@@ -873,7 +874,8 @@ TEST(divergence_of_a_dropped_value_does_not_count)
 
 CASE("evaluation", .tear_down = close_fixtures);
 
-TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i + 1 is the number of chunks */
+/* _i + 1 is the number of chunks. */
+TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3)
 {
     fixture *const s = fixture_opened(1, 4, (size_t)_i + 1);
     const size_t n_pieces = (size_t)_i + 1;
