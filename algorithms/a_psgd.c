@@ -8,9 +8,9 @@
  * push and fetch together. The staleness of an update is the number of pushes of other workers
  * since the worker's last fetch: P - 1 if all workers are equally fast.
  *
- * With one sample per step and plain SGD, the values are those of Hogwild! (Niu et al., NeurIPS
- * 2011). Hogwild! adds atomically to single weights, and the gradient of a sparse sample is zero
- * where the sample is zero. The messages of this file are not sparse.
+ * With one sample per step and plain SGD, the values equal the values of Hogwild! (Niu et al.,
+ * NeurIPS 2011). Hogwild! adds atomically to single weights, and the gradient of a sparse sample is
+ * zero where the sample is zero. The messages of this file are not sparse.
  */
 #include "sim/algorithm.h"
 

@@ -35,8 +35,8 @@ typedef struct last_values {
 } last_values;
 
 typedef struct process {
-    dsgd_vector *x, *value, *sum; /* x: the model; value: the value that this process sent; sum:
-                                   * scratch memory */
+    dsgd_vector *x, *value,
+        *sum; /* the model, the value that this process sent, and scratch memory */
     last_values *by; /* last values of every process; P entries */
     bool *has_value; /* whether each cluster has a value of this round or a later one; P entries */
     int64_t n_heard; /* number of processes of the clusters for which has_value is true */

@@ -12,8 +12,8 @@
 #include "sim/algorithm.h"
 
 typedef struct decoupled_diloco_params {
-    int64_t period, quorum, delay; /* period: H, local steps; quorum: K, changes, or MAJORITY;
-                                    * delay: tau, local steps */
+    int64_t period, quorum, delay; /* H in local steps, K in changes (or MAJORITY), and tau in local
+                                    * steps */
     double grace, outer_lr, outer_momentum;
 } decoupled_diloco_params;
 
@@ -104,9 +104,8 @@ typedef struct outer_round {
                            * momentum */
     double steps; /* sum of the weights */
     int n; /* number of changes in sum */
-    double *asked, *rounds; /* asked: number of each waiting learner's request, 0 if the learner
-                             * does not wait; rounds: value of done at its last answer; P entries
-                             * each */
+    double *asked, *rounds; /* asked: number of each waiting learner's request, else 0; rounds:
+                             * value of done at its last answer ([P] each) */
     double done; /* number of outer rounds so far */
 } outer_round;
 

@@ -103,8 +103,8 @@ typedef struct peer {
     dsgd_vector *x, *g, *sum, *reduced, *mean;
     double round, samples; /* round: round of the model; samples: number of samples in sum */
     size_t n_pieces;
-    double *parts, *weight; /* parts: number of contributions to each chunk of reduced, NAN if the
-                             * mean is known; weight: their samples; n_pieces entries each */
+    double *parts, *weight; /* number of contributions to each chunk of reduced, NAN if the mean is
+                             * known, and their samples; [n_pieces] each */
     double *group; /* ranks of the round's members, then the reducer's rank for each chunk; up to P
                     * + n_pieces entries */
     int n, n_computing; /* n: members of the group, 0 if the group is not known; n_computing:

@@ -4,7 +4,7 @@
  * optimizer.
  *
  * A. Douillard et al., "DiLoCo: distributed low-communication training of language models", 2023,
- * Algorithm 1. The default values are those of OpenDiLoCo's released code.
+ * Algorithm 1. The default values are from OpenDiLoCo's released code.
  */
 #include "sim/algorithm.h"
 

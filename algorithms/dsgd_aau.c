@@ -1,8 +1,8 @@
 /**
  * @file dsgd_aau.c
  * DSGD-AAU: a worker that has finished its step waits until one of its neighbours has finished, and
- * mixes its model with those of all finished neighbours. The number of partners therefore adapts to
- * the slow workers.
+ * mixes its model with the models of all finished neighbours. The number of partners therefore
+ * adapts to the slow workers.
  *
  * G. Xiong, G. Yan, S. Wang, J. Li, "Straggler-resilient decentralized learning via adaptive
  * asynchronous updates", MobiHoc 2024, arXiv 2306.06559. This file follows the paper's abstract and

@@ -19,8 +19,8 @@ typedef struct easgd_params {
 enum { AT_SERVER, AT_ALL };
 
 /**
- * The elastic tie of a worker. e is the force. centre and sum are used only by the synchronous
- * variant: centre is the worker's replica of the centre and the output; sum is scratch memory.
+ * The elastic tie of a worker. e is the force. Only the synchronous variant uses centre and sum.
+ * centre is the worker's replica of the centre, and the output. sum is scratch memory.
  */
 typedef struct elastic {
     double alpha;

@@ -34,7 +34,7 @@ static void project(dsgd_node *self, const power_sgd_params *p, bool right, dsgd
     dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, other, p->rank, !right);
 }
 
-/** Computes both products: p = orth(mean of A q); q = mean of A^T p; u = p q^T; e <- A - u. */
+/** Computes both products: p = orth(mean of A q), q = mean of A^T p, u = p q^T, and e <- A - u. */
 static void project_twice(dsgd_node *self, const power_sgd_params *p, dsgd_vector *e,
                           dsgd_vector *left, dsgd_vector *q, dsgd_vector *u)
 {

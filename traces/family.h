@@ -7,8 +7,8 @@
 
 /** The natural parameters of a family. */
 typedef struct dsgd_natural {
-    double location; /* normal: mean; lognormal: mean of ln; gamma: shape */
-    double scale; /* normal: deviation; lognormal: deviation of ln; gamma: scale */
+    double location; /* mean (normal), mean of ln (lognormal), or shape (gamma) */
+    double scale; /* deviation (normal), deviation of ln (lognormal), or scale (gamma) */
 } dsgd_natural;
 
 /**

@@ -121,9 +121,9 @@ static void refine(profile *of, double low, double at, double high)
 }
 
 /**
- * Fits the shift: selects the best local maximum of the profile likelihood. If there is none,
- * selects the better end of the range: far below the values for samples without skew (nearly
- * normal), or just below the smallest value for falling densities.
+ * Fits the shift: selects the best local maximum of the profile likelihood. If no local maximum
+ * exists, selects the better end of the range. This end is far below the values for samples without
+ * skew (nearly normal), and just below the smallest value for falling densities.
  */
 static void fit_shifted(const sample *s, dsgd_fit *fit)
 {

@@ -10,7 +10,10 @@
 
 #include "traces/family.h"
 
-/** A fitted distribution. Its parameters are those of the imbalance kind with the family's name. */
+/**
+ * A fitted distribution. Its parameters are the parameters of the imbalance kind with the family's
+ * name.
+ */
 typedef struct dsgd_fit {
     const dsgd_family *family;
     bool shifted; /* whether the shift is fitted, too */

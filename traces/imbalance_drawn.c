@@ -68,7 +68,7 @@ static double parametric_seconds(const void *params, dsgd_step_at at, double so_
     for (int64_t i = 0; i < p->draws; i++) {
         const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
         const double x = p->shift + s->family->inverse(s->low + u * (s->high - s->low), s->natural);
-        /* Limits the effect of rounding, which alone can leave the range. */
+        /* Only rounding can leave the range from min to max. */
         sum += fmin(fmax(x, p->min), p->max);
     }
     return dsgd_imbalance_scaled(p->scale, so_far_s, sum / (double)p->draws);

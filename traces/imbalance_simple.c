@@ -115,7 +115,7 @@ enum { STREAM_STEPS = 1000 };
 /**
  * Returns true if the worker is chosen: one of the next `workers` ranks in a stream is its own. All
  * workers read the same stream, each from its own position. A worker that finds its rank stops
- * reading in this step, so its position stays behind the positions of other workers.
+ * reading in this step, so from then on it reads earlier places than the other workers.
  */
 static bool chosen_from_stream(const delay_params *p, dsgd_step_at at)
 {

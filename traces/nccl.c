@@ -322,8 +322,8 @@ static const dsgd_nccl_table *table_of(const dsgd_nccl *nccl, const dsgd_nccl_sh
 }
 
 /**
- * Returns the measured time for a size: interpolated linearly in logarithms between two sizes,
- * constant below the smallest size, and with the rate of the largest size above the largest size.
+ * Returns the measured time for a size, interpolated linearly in logarithms. Below the smallest
+ * size the time is constant. Above the largest size, the rate of the largest size holds.
  */
 static double measured_us(const dsgd_nccl_table *table, double bytes)
 {

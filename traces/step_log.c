@@ -11,7 +11,7 @@
 typedef struct tool {
     const char *name, *mark, *step, *time; /* mark: text that only lines of this program contain;
                                             * step, time: words before these numbers */
-    double unit_s; /* unit of the time, in s; 0: lines have a clock; negative: a progress bar */
+    double unit_s; /* unit of the time in s; 0: a clock in each line, negative: a progress bar */
 } tool;
 
 static const tool tools[] = {

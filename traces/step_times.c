@@ -31,8 +31,8 @@ static const dsgd_suffix *unit_of(const char *column)
 }
 
 /**
- * Returns the column called seconds. If there is none, returns the only column, or else the only
- * column whose name ends in a unit.
+ * Returns the column called seconds, else the only column of the file, else the only column whose
+ * name ends in a unit.
  */
 static size_t default_column(const dsgd_csv *csv)
 {

@@ -20,8 +20,8 @@
  * factor.
  */
 typedef enum dsgd_codec_kind {
-    DSGD_CODEC_TOP_K = 1, /* x if |x| is among the `count` largest, else 0; of equal elements, the
-                             first ones count */
+    DSGD_CODEC_TOP_K = 1, /* x if |x| is among the `count` largest (the first ones, if equal), else
+                           * 0 */
     DSGD_CODEC_RANDOM_K, /* x times `number` at `count` random places, else 0 */
     DSGD_CODEC_THRESHOLD, /* x if |x| > `number`, else 0 */
     DSGD_CODEC_MASK, /* x if z is not 0, else 0 */
@@ -30,8 +30,7 @@ typedef enum dsgd_codec_kind {
     DSGD_CODEC_UNIFORM, /* the multiple of (max |x| of the block) / `levels` that is nearest to x */
     /*
      * `number` ||x||_2 j / levels with the sign of x, where ||x||_2 is the norm of the block. j /
-     * levels is |x| / ||x||_2, rounded up or down at random such that the mean of the result is
-     * `number` x.
+     * levels is |x| / ||x||_2, rounded at random so that the mean of the result is `number` x.
      */
     DSGD_CODEC_STOCHASTIC,
     /* The next five kinds compute low-rank factors. */

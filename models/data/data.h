@@ -131,8 +131,8 @@ dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream);
 void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t count,
                        uint32_t *indices);
 /**
- * Stores in *rows the number of rows of all samples in the mini-batch of step @p t of worker @p w,
- * and in *longest the number of rows of its longest sample.
+ * Counts the rows of the mini-batch of worker @p w in step @p t. Stores the rows of all its samples
+ * in *rows, and the rows of its longest sample in *longest.
  */
 void dsgd_sampler_rows(dsgd_sampler *sampler, const dsgd_data *data, uint32_t w, uint64_t t,
                        double *rows, double *longest);

@@ -18,8 +18,8 @@ struct dsgd_split {
                         * 1], ascending */
     uint32_t *class_of; /* class of each sample, as dsgd_split_new() defines it; n entries */
     /*
-     * true: each mini-batch of a worker contains the same samples in every epoch, and the samples
-     * that do not fill a mini-batch are left out; false: every epoch is a new permutation
+     * If true, each mini-batch of a worker contains the same samples in every epoch, and samples
+     * that do not fill a mini-batch are left out. If false, every epoch is a new permutation.
      */
     bool own_batches;
 };
@@ -45,12 +45,11 @@ typedef struct dsgd_split_kind {
 extern const dsgd_entry *const dsgd_split_kinds[]; /* table of all kinds, ends with NULL */
 
 /**
- * Splits the training samples. If @p kind is "iid" or has no entry, *split becomes NULL; if @p
- * own_batches is true, *split then contains equal random parts instead. The class of a sample is
- * its label (images and sequences), the tenth of the targets that it belongs to (regression), or
- * the tenth of the text (tokens). *split is one allocation; release it with free(). Returns an
- * error for data without samples, for more workers than samples, and for numbers that are invalid
- * for the kind.
+ * Splits the training samples. If @p kind is "iid" or has no entry, *split becomes NULL, or equal
+ * random parts if @p own_batches is true. The class of an image or sequence is its label. For
+ * regression it is the tenth of the targets to which the sample belongs, for tokens the tenth of
+ * the text. *split is one allocation; release it with free(). Returns an error for data without
+ * samples, for more workers than samples, and for numbers that are invalid for the kind.
  */
 dsgd_status dsgd_split_new(const dsgd_spec *kind, const dsgd_data *data, uint64_t seed,
                            uint32_t n_workers, bool own_batches, dsgd_split **split,

@@ -52,8 +52,8 @@ struct tile {
     uint32_t n_rows, n_columns; /* size of C */
     uint32_t c_row;
     real *c;
-    const real *relu_output; /* output of the ReLU, strided like C; NULL if there is none */
-    const real *bias; /* bias of each column, at distances of bias_step; NULL if there is none */
+    const real *relu_output; /* output of the ReLU, strided like C; or NULL */
+    const real *bias; /* bias of each column, at distances of bias_step; or NULL */
     uint32_t bias_step;
     bool adds, relu;
     bool *finite; /* set to false if an element is not finite; may be NULL */

@@ -134,8 +134,8 @@ struct shared_product {
     uint32_t n, depth, n_columns;
     uint32_t a_row, b_row, b_column, c_row;
     uint32_t parts;
-    const real *bias; /* bias of each column, n_columns entries; NULL if there is none */
-    const real *relu_output; /* output of the ReLU, strided like C; NULL if there is none */
+    const real *bias; /* bias of each column, n_columns entries; or NULL */
+    const real *relu_output; /* output of the ReLU, strided like C; or NULL */
     bool relu;
 };
 

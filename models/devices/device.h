@@ -202,8 +202,8 @@ const char *dsgd_device_cpu_level(void);
 #define DSGD_DEVICE_SYMBOL "dsgd_device_module"
 
 /**
- * Loads the CUDA module. Returns DSGD_EDEVICE if there is none. Loading does not check for a GPU;
- * only open() does.
+ * Loads the CUDA module. Returns DSGD_EDEVICE if the module does not exist. Loading does not check
+ * for a GPU; only open() does.
  */
 dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error);
 

@@ -619,9 +619,9 @@ KERNEL(attention_backward, i)
 }
 
 /**
- * Offsets of the values that an LSTM saves per sample, in multiples of rows * units reals: gates
- * [rows][4 units], cells [rows][units], previous outputs [rows][units], then the gradients of cell
- * and output, [units] each.
+ * Offsets of the values that an LSTM saves per sample, in multiples of rows * units reals. The
+ * values are gates [rows][4 units], cells [rows][units] and previous outputs [rows][units]. Then
+ * follow the gradients of cell and output, [units] each.
  */
 enum { LSTM_GATES = 0, LSTM_CELLS = 4, LSTM_BEFORE = 5, LSTM_CELL_GRAD = 6 };
 
@@ -771,9 +771,9 @@ KERNEL(squared_error_score, i)
 /* --- policies --------------------------------------------------------------------------------- */
 
 /*
- * Offsets of the values that each sample of a policy saves: its action, its reward, a flag for the
- * end of the episode, and, in evaluations, the state of an environment. Sample j of a batch is step
- * j / E of environment j % E, with E = n_environments.
+ * Offsets of the values that each sample of a policy saves: its action, its reward, and a flag for
+ * the end of the episode. In evaluations, the state of an environment follows. Sample j of a batch
+ * is step j / E of environment j % E, with E = n_environments.
  */
 
 enum {

@@ -135,8 +135,8 @@ static bool any_ready(const dsgd_values *values)
 enum { AHEAD = 256 };
 
 /**
- * Returns the thread's own run queue. If another queue is more than AHEAD ranks behind, returns
- * that queue, because the inputs of its nodes occupy much memory.
+ * Returns the thread's own run queue. If the first node of another queue is more than AHEAD ranks
+ * older, returns that queue, because the inputs of its nodes occupy much memory.
  */
 static run_queue *next_queue(const dsgd_values *values, uint32_t thread)
 {
@@ -330,7 +330,7 @@ static void count_batch(dsgd_values_stats *stats, const dsgd_batch *b)
 /**
  * Prepares the first nodes of the batch, as many as there is memory for, and makes the other nodes
  * ready again. Nodes that are computed before earlier submitted nodes must leave some memory free:
- * gradients a quarter, other nodes an eighth. The first node of all, which is then computed alone,
+ * gradients a quarter, other nodes an eighth. The first node of all is then computed by itself, and
  * therefore finds the memory that it needs. If nodes are computed in the order of submission, few
  * values are alive.
  */

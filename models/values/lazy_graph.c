@@ -298,9 +298,9 @@ static dsgd_value_node *in_no_ring(dsgd_values *values, dsgd_value_node *node)
 }
 
 /**
- * Creates the node of an evaluation. Its inputs are, in this order: the chunks of the evaluated
- * model; the mean state, if there is one; the chunks of the mean of the models, if the evaluated
- * model is another one; the distinct chunks of the models.
+ * Creates the node of an evaluation. Its first inputs are the chunks of the evaluated model and the
+ * mean state, if models have a state. If the evaluated model is not the mean of the models, the
+ * chunks of that mean follow. The last inputs are the distinct chunks of the models.
  */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call)
 {

@@ -201,9 +201,9 @@ static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *h
 }
 
 /**
- * Reuses the next spare node of this kind. Returns NULL if there is none or if its arrays have
- * different lengths. The arrays for the outputs already contain zeros, because the counts of a dead
- * node are 0. The caller sets the other arrays.
+ * Reuses the next spare node of this kind. Returns NULL if no spare node exists, or if its arrays
+ * have different lengths. The arrays for the outputs already contain zeros, because the counts of a
+ * dead node are 0. The caller sets the other arrays.
  */
 static dsgd_value_node *build_again(dsgd_values *values, const dsgd_value_node *header)
 {

@@ -65,10 +65,10 @@ struct dsgd_value_node {
     size_t pending_at; /* index in dsgd_values.pending, or SIZE_MAX */
     uint64_t hash;
     uint32_t *output_refs; /* references to each output; n_outputs entries */
-    uint32_t *operand_numbers; /* position of each output among merged operands, from 1; 0 except
-                                * during simplify(); n_outputs entries */
-    uint64_t *input_ids; /* identity of each input, valid even after the input's end; 0 for zeros;
-                          * n_inputs entries */
+    uint32_t *operand_numbers; /* n_outputs positions among merged operands, from 1; 0 except during
+                                * simplify() */
+    uint64_t *input_ids; /* n_inputs identities of inputs, valid even after an input's end; 0 for
+                          * zeros */
 
     /* Members that are constant once the node is built. */
     _Alignas(CACHE_LINE) node_kind kind;
@@ -85,8 +85,8 @@ struct dsgd_value_node {
     double *weights; /* weight of each input (COMBINE), or share of the models with this input
                       * (EVALUATE); n_inputs entries */
     union {
-        dsgd_origin *samples; /* GRADIENT: origins of the mini-batches; TEST: part and number of
-                               * parts; n_samples entries */
+        dsgd_origin *samples; /* n_samples mini-batches (GRADIENT), or part and number of parts
+                               * (TEST) */
         dsgd_codec *codec; /* only for ENCODE */
         uint32_t *shapes; /* shapes of the inputs, only for EVALUATE; n_inputs entries */
     };
