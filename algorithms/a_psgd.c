@@ -33,8 +33,8 @@ static void a_psgd_work(dsgd_node *self)
         if ((self->step + 1) % p->period != 0)
             continue;
         dsgd_copy(self, u, x);
-        dsgd_combine(self, u, 1, -1,
-                     fetched); /* u = x - fetched: the update since the last fetch */
+        /* u is the update since the last fetch: u <- x - fetched. */
+        dsgd_combine(self, u, 1, -1, fetched);
         dsgd_server_exchange(self, u, x);
         dsgd_copy(self, fetched, x);
     }

@@ -18,7 +18,7 @@ typedef struct ad_psgd_params {
 } ad_psgd_params;
 
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
-enum { OWN = -1, ENDLESS = -2 }; /* words of `averagings`: own number, endless loop */
+enum { OWN = -1, ENDLESS = -2 }; /* special values of option averagings */
 
 static bool loops(const ad_psgd_params *p)
 {

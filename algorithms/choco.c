@@ -44,14 +44,14 @@ static void choco_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
+        dsgd_local_step(self, x, g); /* adds the update U of the optimizer to x */
         dsgd_copy(self, q, x);
         dsgd_combine(self, q, 1, -1, public);
-        dsgd_encode(self, q, q, &p->encoding); /* q <- Q(x - public) */
+        dsgd_encode(self, q, q, &p->encoding); /* q <- the compressed difference Q(x - public) */
         dsgd_combine(self, public, 1, 1, q);
         dsgd_gossip(self, q,
                     dsgd_neighbours_of(self, &p->graph, self->step, DSGD_DOUBLY_STOCHASTIC));
-        dsgd_combine(self, sum, 1, 1, q); /* sum <- sum + sum of W_ij q_j */
+        dsgd_combine(self, sum, 1, 1, q); /* adds the neighbours' weighted differences W_ij q_j */
         dsgd_combine(self, x, 1, gamma, sum);
         dsgd_combine(self, x, 1, -gamma, public); /* x <- x + gamma (sum - public) */
     }

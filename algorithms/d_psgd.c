@@ -29,12 +29,13 @@ static void d_psgd_work(dsgd_node *self)
                                       * ready */
         if (p->order == ATC)
             dsgd_local_step(self, x, g);
-        for (int64_t i = 0; i < p->rounds; i++) /* x_i <- sum of W_ij x_j, W doubly stochastic */
+        for (int64_t i = 0; i < p->rounds; i++) /* x_i <- sum over neighbours of W_ij x_j, with W
+                                                 * doubly stochastic */
             dsgd_gossip(self, x,
                         dsgd_neighbours_of(self, &p->graph, self->step * p->rounds + i,
                                            DSGD_DOUBLY_STOCHASTIC));
         if (p->order != ATC)
-            /* x <- x + U(g, x, t); g was computed at x before the average. */
+            /* Adds the update to x; g was computed at x before the average. */
             dsgd_local_step(self, x, g);
     }
 }

@@ -120,7 +120,7 @@ static void end_round(dsgd_node *self, outer_round *r)
 {
     const decoupled_diloco_params *p = self->params;
     dsgd_divide(self, r->sum, r->steps); /* sum <- D, the weighted mean of the changes */
-    dsgd_combine(self, r->u, p->outer_momentum, 1, r->sum); /* u <- mu u + D */
+    dsgd_combine(self, r->u, p->outer_momentum, 1, r->sum); /* outer momentum: u <- mu u + D */
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr, r->sum);
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr * p->outer_momentum, r->u);
     r->steps = r->n = 0;

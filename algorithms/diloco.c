@@ -30,11 +30,11 @@ static void diloco_work(dsgd_node *self)
             continue;
         dsgd_copy(self, change, start);
         dsgd_combine(self, change, 1, -1, x);
-        dsgd_allreduce_mean(self, change, DSGD_WORLD); /* D = (1/P) sum of (start - x) */
-        dsgd_combine(self, u, p->outer_momentum, 1, change); /* u <- mu u + D */
+        dsgd_allreduce_mean(self, change, DSGD_WORLD); /* change <- D, the mean of all changes */
+        dsgd_combine(self, u, p->outer_momentum, 1, change); /* outer momentum: u <- mu u + D */
         dsgd_combine(self, start, 1, -p->outer_lr, change);
-        dsgd_combine(self, start, 1, -p->outer_lr * p->outer_momentum,
-                     u); /* Nesterov's step along D + mu u */
+        /* Completes Nesterov's step: start <- start - outer_lr (D + mu u). */
+        dsgd_combine(self, start, 1, -p->outer_lr * p->outer_momentum, u);
         dsgd_copy(self, x, start);
     }
 }

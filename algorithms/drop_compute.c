@@ -121,8 +121,8 @@ static void drop_compute_work(dsgd_node *self)
         if (t == 0)
             began_s = dsgd_time_s(self);
         dsgd_gradient_until(self, g, x, (int)p->micro_batches, t < 0 ? INFINITY : limit_s);
-        dsgd_allreduce_mean(self, g,
-                            DSGD_WORLD); /* the mean counts dropped micro-batches as zeros */
+        /* The mean counts dropped micro-batches as zeros. */
+        dsgd_allreduce_mean(self, g, DSGD_WORLD);
         dsgd_local_step(self, x, g);
         if (automatic && t >= 0 && t < p->calibration)
             mine_s[t] = dsgd_compute_time_s(self);

@@ -131,7 +131,7 @@ static const dsgd_option eamsgd_options[] = {
 static void easgd_comes_back(dsgd_node *self, int peer)
 {
     (void)peer;
-    dsgd_server_exchange(self, NULL, dsgd_model(self)); /* x <- centre */
+    dsgd_server_exchange(self, NULL, dsgd_model(self)); /* copies the centre to x */
 }
 
 static unsigned easgd_traits(const void *params)

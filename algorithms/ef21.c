@@ -28,9 +28,9 @@ static void ef21_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_copy(self, c, g);
         dsgd_combine(self, c, 1, -1, mine);
-        dsgd_encode(self, c, c, &p->encoding); /* c <- C(g - g_i) */
+        dsgd_encode(self, c, c, &p->encoding); /* c <- the compressed change C(g - g_i) */
         dsgd_combine(self, mine, 1, 1, c);
-        dsgd_allreduce_mean(self, c, DSGD_WORLD); /* c <- (1/P) sum c */
+        dsgd_allreduce_mean(self, c, DSGD_WORLD); /* c <- mean of all c */
         dsgd_combine(self, mean, 1, 1, c);
         dsgd_local_step(self, x, mean);
     }

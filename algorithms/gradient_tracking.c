@@ -38,7 +38,7 @@ static void gradient_tracking_work(dsgd_node *self)
         dsgd_copy(self, u, x);
         dsgd_local_step(self, x, g);
         if (p->form == TRACKING) {
-            dsgd_combine(self, u, -1, 1, x); /* u <- U(g, x, t) */
+            dsgd_combine(self, u, -1, 1, x); /* u <- the update U: new x - old x */
             dsgd_combine(self, x, 1, 1, c);
             dsgd_combine(self, c, 1, 1, u);
             dsgd_copy(self, mixed, x);

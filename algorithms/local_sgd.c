@@ -25,12 +25,12 @@ static void local_sgd_work(dsgd_node *self)
         const bool every_step = self->step < p->post_local;
         dsgd_gradient(self, g, x);
         if (p->order == ATC)
-            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
+            dsgd_local_step(self, x, g); /* adds the update U of the optimizer to x */
         else
             dsgd_follow(self, x, g); /* sends a chunk of the old x when the gradient of the chunk is
                                       * ready */
         if (every_step || (self->step + 1) % p->period == 0)
-            dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- (1/P) sum x */
+            dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- mean of all models */
         if (p->order == CTA)
             dsgd_local_step(self, x, g);
     }

@@ -32,10 +32,10 @@ static void ok_topk_work(dsgd_node *self)
             dsgd_combine(self, e, 0, 0, x); /* a repaired worker has lost the values that it had not
                                              * sent */
         dsgd_gradient(self, g, x);
-        dsgd_combine(self, e, 1, 1, g); /* e <- e + g */
+        dsgd_combine(self, e, 1, 1, g); /* adds g to the residual e */
         dsgd_encode(self, mine, e, &encoding);
         dsgd_copy(self, u, mine);
-        dsgd_allreduce_mean(self, u, DSGD_WORLD); /* u <- Q((1/P) sum Q(e)) */
+        dsgd_allreduce_mean(self, u, DSGD_WORLD); /* u <- the largest elements of the mean */
         dsgd_mask(self, mine, u);
         /* Removes from e the elements that are in both selections. */
         dsgd_combine(self, e, 1, -1, mine);
@@ -43,8 +43,8 @@ static void ok_topk_work(dsgd_node *self)
     }
 }
 
-static const char *const reduce_words[] = {"gather", "regions",
-                                           NULL}; /* words for the values of DSGD_REDUCE_* */
+/* Words for the values of DSGD_REDUCE_*. */
+static const char *const reduce_words[] = {"gather", "regions", NULL};
 
 static const dsgd_option ok_topk_options[] = {
     DSGD_OPTION_AS("density", DOUBLE, ok_topk_params, select.share,

@@ -23,11 +23,11 @@ static void project(dsgd_node *self, const power_sgd_params *p, bool right, dsgd
 {
     dsgd_low_rank(self, DSGD_FACTOR_ORTHOGONALISE, other, NULL, p->rank, !right);
     dsgd_copy(self, factor, other);
-    dsgd_low_rank(self, DSGD_FACTOR_PROJECT, factor, e, p->rank,
-                  right); /* factor <- A^T p (right) or A q (left) */
+    /* factor <- A^T p if right is true, else A q. */
+    dsgd_low_rank(self, DSGD_FACTOR_PROJECT, factor, e, p->rank, right);
     dsgd_copy(self, u, factor);
-    dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, other, p->rank,
-                  !right); /* u <- p (A^T p)^T, or (A q) q^T */
+    /* u <- p (A^T p)^T if right is true, else (A q) q^T. */
+    dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, other, p->rank, !right);
     dsgd_combine(self, e, 1, -1, u);
     dsgd_allreduce_mean(self, factor, DSGD_WORLD);
     dsgd_copy(self, u, factor);

@@ -39,12 +39,12 @@ static void scaffold_work(dsgd_node *self)
             continue;
         dsgd_copy(self, change, y);
         dsgd_combine(self, change, 1, -1, x);
-        dsgd_allreduce_mean(self, change, DSGD_WORLD); /* change <- (1/P) sum of (y_i - x) */
+        dsgd_allreduce_mean(self, change, DSGD_WORLD); /* mean change of all workers */
         dsgd_combine(self, x, 1, p->global_lr, change);
         dsgd_copy(self, y, x);
         dsgd_combine(self, mine, 0, 1.0 / (double)p->period, sum);
         dsgd_copy(self, c, mine);
-        dsgd_allreduce_mean(self, c, DSGD_WORLD); /* c <- (1/P) sum of c_i */
+        dsgd_allreduce_mean(self, c, DSGD_WORLD); /* c <- mean of all c_i */
     }
 }
 

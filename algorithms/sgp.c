@@ -35,7 +35,7 @@ static void sgp_work(dsgd_node *self)
         dsgd_local_step(self, x, g); /* applies the update to the numerator x */
         dsgd_gossip(self, x,
                     dsgd_neighbours_of(self, &p->graph, self->step, DSGD_COLUMN_STOCHASTIC));
-        dsgd_debias(self, z, x); /* z <- x / w */
+        dsgd_debias(self, z, x); /* model z <- numerator x / weight w */
     }
 }
 

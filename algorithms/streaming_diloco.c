@@ -48,10 +48,10 @@ static void streaming_diloco_work(dsgd_node *self)
             continue;
         /* D: the mean of (global - x), with x of tau steps ago. */
         dsgd_request_wait(self, round, change_f);
-        dsgd_combine(self, u_f, p->outer_momentum, 1, change_f); /* u <- mu u + D */
+        dsgd_combine(self, u_f, p->outer_momentum, 1, change_f); /* outer momentum: u <- mu u + D */
         dsgd_combine(self, global_f, 1, -p->outer_lr, change_f);
-        dsgd_combine(self, global_f, 1, -p->outer_lr * p->outer_momentum,
-                     u_f); /* Nesterov's step along D + mu u */
+        /* Completes Nesterov's step: global <- global - outer_lr (D + mu u). */
+        dsgd_combine(self, global_f, 1, -p->outer_lr * p->outer_momentum, u_f);
         dsgd_combine(self, x_f, p->mixing, 1 - p->mixing, global_f);
     }
 }

@@ -37,16 +37,16 @@ static void top_k_work(dsgd_node *self)
             dsgd_combine(self, m, p->correction, 1, g);
             dsgd_combine(self, e, 1, 1, m);
         } else {
-            dsgd_combine(self, e, 1, 1, g); /* e <- e + g */
+            dsgd_combine(self, e, 1, 1, g); /* adds g to the residual e */
         }
         dsgd_encode(self, q, e, &encoding);
-        dsgd_combine(self, e, 1, -1, q); /* e <- e - Q(e) */
+        dsgd_combine(self, e, 1, -1, q); /* keeps the elements that are not sent */
         if (p->correction >= 0) { /* m <- 0 for the elements that q contains */
             dsgd_copy(self, sent, m);
             dsgd_mask(self, sent, q);
             dsgd_combine(self, m, 1, -1, sent);
         }
-        dsgd_allreduce_mean(self, q, DSGD_WORLD); /* q <- (1/P) sum q, by an allgather */
+        dsgd_allreduce_mean(self, q, DSGD_WORLD); /* q <- mean of all q, by an allgather */
         dsgd_local_step(self, x, q);
     }
 }

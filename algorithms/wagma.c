@@ -52,12 +52,12 @@ static void wagma_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (p->order == ATC)
-            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
+            dsgd_local_step(self, x, g); /* adds the update U of the optimizer to x */
         else
             dsgd_follow(self, x, g); /* requests a chunk of the old x when its gradient is ready */
         if ((self->step + 1) % p->period == 0) {
-            dsgd_allreduce_mean(self, x,
-                                DSGD_WORLD); /* averages all models; waits for all workers */
+            /* Averages all models; waits for all workers. */
+            dsgd_allreduce_mean(self, x, DSGD_WORLD);
             dsgd_partial_publish(self, average, x);
         } else {
             /* x <- sum / S; a late worker computes x <- (sum + x) / (S + 1). */

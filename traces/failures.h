@@ -17,7 +17,7 @@ enum {
     DSGD_PER_WORKER,
     DSGD_PER_ISLAND,
     DSGD_PER_GROUP,
-    DSGD_PER_HOST /* not for links */
+    DSGD_PER_HOST /* links have no such unit */
 };
 extern const char *const dsgd_failures_pers[];
 

@@ -42,7 +42,7 @@ typedef struct dsgd_fit_groups {
     size_t n;
     double *worker, *mean, *count; /* rank, mean and number of values of each worker, in ascending
                                     * order of ranks; n entries */
-    size_t *of; /* number of the group of each value */
+    size_t *of; /* index of each value's group */
 } dsgd_fit_groups;
 
 /** Groups the values seconds[n] by the ranks worker[n], which can be in any order. */

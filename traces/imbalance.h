@@ -62,7 +62,8 @@ typedef struct dsgd_imbalance_kind {
         .seconds = name_##_seconds,                                                                \
         .about.summary = __VA_ARGS__}
 
-extern const dsgd_entry *const dsgd_imbalance_kinds[]; /* table of all kinds, ends with NULL */
+extern const dsgd_entry *const dsgd_imbalance_kinds[]; /* table of all kinds of imbalance, ends with
+                                                        * NULL */
 
 /**
  * Returns the coordinates of random number @p index of an entry, for the step @p at and for @p

@@ -142,8 +142,8 @@ static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
     const double *const rates =
         one_node ? rates_within[nccl->generation] : rates_between[nccl->generation];
     const double links = nccl->links_bytes_per_s / 1e9, nic = shape->nic_bytes_per_s / 1e9;
-    graph best = {one_node ? 1 : shape->nics, one_node ? links : nic,
-                  0}; /* the result if NICs are slower than all rates */
+    /* The result if NICs are slower than all rates. */
+    graph best = {one_node ? 1 : shape->nics, one_node ? links : nic, 0};
     double most = 0;
     for (int i = 0; rates[i] > 0 && (most == 0 || rates[i] > 0.49 * best.rate); i++) {
         double all = one_node ? MOST_CHANNELS : shape->nics * floor(nic / rates[i] + 1e-9);
@@ -274,8 +274,8 @@ static double latency_us(const question *q, int algorithm, int protocol)
     return base + hop + 2 * levels * between;
 }
 
-static const double payload[PROTOCOLS] = {1.0 / 2, 120.0 / 128,
-                                          1}; /* share of useful bytes among the sent bytes */
+/* Share of useful bytes among the sent bytes. */
+static const double payload[PROTOCOLS] = {1.0 / 2, 120.0 / 128, 1};
 
 static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, double bytes)
 {

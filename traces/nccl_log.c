@@ -247,7 +247,7 @@ static void note_line(state *s, const char *line, dsgd_nccl_logs *logs)
     if (s->table != NULL &&
         (rank != NULL || strstr(line, "# nThread") != NULL || strstr(line, "_perf"))) {
         end_table(s, logs);
-        *s = (state){.file = s->file, .call = s->call}; /* another run has started */
+        *s = (state){.file = s->file, .call = s->call}; /* the log of another run has started */
     }
     s->call = dsgd_nccl_call_of(line, s->call);
     if (rank != NULL)

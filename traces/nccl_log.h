@@ -25,7 +25,7 @@ typedef struct dsgd_nccl_logs {
     size_t left_out; /* number of damaged rows, and of tables of unsupported collectives */
     const char *said; /* sentence on the variation of times in JSON; NULL if there is none */
     size_t n_refused; /* number of tables whose bandwidths contradict their number of ranks */
-    const char *refused; /* sentence on the first of these tables */
+    const char *refused; /* sentence on the first contradictory table */
 } dsgd_nccl_logs;
 
 /** Appends a table and returns it. */

@@ -49,7 +49,7 @@ bool dsgd_slurm_is_yaml(const char *head);
 dsgd_status dsgd_slurm_read(const char *file, const char *text, dsgd_slurm_topology *t,
                             dsgd_error *error);
 
-struct fy_document; /* a type of libfyaml */
+struct fy_document; /* type of libfyaml */
 /**
  * Appends the leaves of a topology.yaml. Returns DSGD_EIO if @p document is NULL, because the file
  * is not YAML.

@@ -38,7 +38,7 @@ typedef enum dsgd_pipeline_kind {
     DSGD_PIPELINE_ZERO_BUBBLE, /* like 1f1b, with weight gradients in the bubbles (ZB-H1) */
     DSGD_PIPELINE_SWARM, /* several hosts per stage, of which a micro-batch uses any (SWARM) */
     DSGD_PIPELINE_KINDS,
-    DSGD_PIPELINE_ORDERED = DSGD_PIPELINE_SWARM /* earlier kinds have a fixed order */
+    DSGD_PIPELINE_ORDERED = DSGD_PIPELINE_SWARM /* earlier schedules have a fixed order */
 } dsgd_pipeline_kind;
 
 /**
@@ -48,7 +48,7 @@ typedef enum dsgd_pipeline_kind {
 typedef struct dsgd_inner {
     struct {
         int64_t stages, micro_batches; /* number of stages, and of micro-batches per job */
-        int schedule; /* a dsgd_pipeline_kind */
+        int schedule; /* pipeline schedule, a dsgd_pipeline_kind */
         int64_t chunks; /* model chunks per host (INTERLEAVED) */
         int64_t peers; /* hosts per stage (SWARM) */
         int speeds; /* speeds of peers (SWARM); 0: known, 1: measured */

@@ -31,8 +31,8 @@ static void federated_work(dsgd_node *self)
             dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x);
         }
     }
-    dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL,
-              0); /* tells the server by an empty message that this trainer leaves */
+    /* An empty message tells the server that this trainer leaves. */
+    dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
 }
 
 typedef struct clients {

@@ -23,9 +23,10 @@ static void doubling_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
+        dsgd_local_step(self, x, g); /* adds the optimizer's update U(g, x, t) to x */
         if (self->step == last) {
-            dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- (1/P) sum x; waits for all workers */
+            dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- mean of all models; waits for all
+                                                       * workers */
             period *= 2;
             last += period;
         }

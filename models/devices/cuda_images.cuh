@@ -274,9 +274,8 @@ struct max_pool_backward_body {
         const size_t window =
             (size_t)sample * p.out_size +
             (inside ? (wy * p.out_width + wx) * p.columns + at.column : at.column);
-        const real *const corner =
-            t.x + (size_t)e * WIDE -
-            (ky * p.in_width + kx) * p.columns; /* address of the window's corner */
+        /* Address of the window's corner. */
+        const real *const corner = t.x + (size_t)e * WIDE - (ky * p.in_width + kx) * p.columns;
         real here[WIDE], largest[WIDE], dx[WIDE], dy[WIDE];
         bool first[WIDE];
         load_wide<WIDE>(here, t.x + (size_t)e * WIDE);

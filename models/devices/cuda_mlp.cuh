@@ -16,7 +16,7 @@ namespace
 {
 
 enum : uint32_t {
-    MOST_LINKS = 8, /* most layers of a network */
+    MOST_LINKS = 8, /* most layers of a network that the kernel supports */
     GROUPS = 4, /* groups of samples in a tile: thread group g has samples g, g + GROUPS, ... */
     MOST_BEHIND = 32 /* reals that a tile may read, without using them, after a tensor */
 };

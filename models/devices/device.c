@@ -132,8 +132,8 @@ static dsgd_status try_devices(const void *argument, void *report, dsgd_error *e
     DSGD_TRY(dsgd_device_cuda(&device, error));
     device->survey(survey);
     dsgd_status status = DSGD_EDEVICE;
-    for (uint32_t i = 0; i == 0 || i < survey->n;
-         i++) { /* without a GPU, the call for GPU 0 reports the reason */
+    /* Without a GPU, the call for GPU 0 reports the reason. */
+    for (uint32_t i = 0; i == 0 || i < survey->n; i++) {
         void *context = NULL;
         const dsgd_device_place place = {.index = i};
         if (device->open(&problem, &place, 1, &context, status == DSGD_OK ? NULL : error) !=

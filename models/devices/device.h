@@ -79,7 +79,7 @@ typedef struct dsgd_gradient_op {
  */
 typedef struct dsgd_update_op {
     size_t n; /* number of reals in the chunk */
-    dsgd_buffer x, g; /* n reals each */
+    dsgd_buffer x, g; /* model and gradient, n reals each */
     dsgd_buffer v; /* state of the optimizer, [dsgd_optimizer_states()][n] */
     dsgd_buffer x_new, v_new; /* new x and new v, as large as the old ones */
     double lr; /* learning rate of this step */

@@ -54,8 +54,8 @@ static const dsgd_encoding_kind none = {
 
 /* --- selections ------------------------------------------------------------------------------- */
 
-static const char *const regions_words[] = {"gather", "regions",
-                                            NULL}; /* words for the values of DSGD_REDUCE_* */
+/* Words for the values of DSGD_REDUCE_*. */
+static const char *const regions_words[] = {"gather", "regions", NULL};
 
 #define SELECTION(DOES)                                                                            \
     .does = DOES, .codec = selection_codec, .bytes = selection_bytes, .sparse = true,              \

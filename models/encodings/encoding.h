@@ -45,7 +45,7 @@ typedef struct dsgd_encoding_at {
                    * part */
 } dsgd_encoding_at;
 
-/** The type of each entry in dsgd_encoding_kinds. */
+/** An encoding that a user can name: an entry of dsgd_encoding_kinds. */
 typedef struct dsgd_encoding_kind {
     dsgd_entry about;
     dsgd_codec_kind does; /* argument `kind` of the functions below */

@@ -40,9 +40,9 @@ typedef struct replica {
  * Training or test samples in device memory. A stored byte means the feature scale * byte + shift.
  */
 typedef struct dataset_view {
-    uint32_t n_features, n_labels; /* same values as in dsgd_data */
+    uint32_t n_features, n_labels; /* numbers per sample, as in dsgd_data */
     real scale, shift;
-    uint64_t seed; /* same value as in dsgd_data */
+    uint64_t seed; /* seed for the random numbers of environments, as in dsgd_data */
     dsgd_samples samples;
 } dataset_view;
 

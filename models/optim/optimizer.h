@@ -25,7 +25,8 @@ typedef struct dsgd_optimizer {
     double lr; /* learning rate after warm-up */
     double momentum; /* momentum factor, for ADAMW beta1; if negative, dsgd_optimizer_resolved()
                       * sets the default */
-    double beta2, epsilon; /* only for ADAMW */
+    double beta2, epsilon; /* decay of the second moment, and constant added to its root; only for
+                            * ADAMW */
     double weight_decay;
     /*
      * Largest norm of a gradient, or 0 for no clipping. The norm of a chunk with n of the N

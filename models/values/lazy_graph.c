@@ -101,8 +101,8 @@ static uint32_t number_of(const operands *out, dsgd_value x)
 {
     if (out->x != out->few)
         return x.node->operand_numbers[x.index];
-    for (size_t i = 0; i < out->n;
-         i++) /* few operands are compared directly, which reads no nodes */
+    /* Few operands are compared directly, which reads no nodes. */
+    for (size_t i = 0; i < out->n; i++)
         if (dsgd_value_equal(out->x[i], x))
             return (uint32_t)i + 1;
     return 0;
@@ -421,7 +421,7 @@ void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
         if (k + AHEAD < values->n_selected)
             dsgd_value_node_fetch(values->selected[k + AHEAD], offsetof(dsgd_value_node, kind));
         if (!node->is_operand && !dsgd_value_node_fusable(values, node))
-            dsgd_lazy_submit(values,
-                             node); /* does nothing if the node has already been submitted */
+            /* Does nothing if the node has already been submitted. */
+            dsgd_lazy_submit(values, node);
     }
 }

@@ -368,9 +368,8 @@ dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *no
     node->pending = true;
     node->pending_at = values->n_pending;
     values->pending[values->n_pending++] = node;
-    if (2 * values->n_in_table++ >=
-        values->room_table) /* keeps at least half of the table free, so
-                             * that most nodes are at their first entry */
+    /* Keeps at least half of the table free, so that most nodes are at their first entry. */
+    if (2 * values->n_in_table++ >= values->room_table)
         grow_table(values);
     enter(values, (table_entry){node->hash, node});
     node->in_table = true;

@@ -87,11 +87,11 @@ struct dsgd_value_node {
     union {
         dsgd_origin *samples; /* n_samples mini-batches (GRADIENT), or part and number of parts
                                * (TEST) */
-        dsgd_codec *codec; /* only for ENCODE */
+        dsgd_codec *codec; /* codec of an ENCODE node */
         uint32_t *shapes; /* shapes of the inputs, only for EVALUATE; n_inputs entries */
     };
-    double divisor; /* only for COMBINE */
-    dsgd_rate rate; /* only for UPDATE; t is 0 unless the rule is adaptive */
+    double divisor; /* divisor of a COMBINE node */
+    dsgd_rate rate; /* rate of an UPDATE node; t is 0 unless the rule is adaptive */
     uint32_t n_samples;
     /*
      * GRADIENT: number of samples used of each mini-batch, from its start. EVALUATE: number of

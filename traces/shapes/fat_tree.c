@@ -102,7 +102,8 @@ static char *link_name(const dsgd_platform *platform, size_t number)
         climb(platform, &at);
     const int64_t here = pair - at.pairs_below;
     const int64_t child = here / (at.parents * at.cables);
-    const int64_t digit = here / at.cables % at.parents; /* digit l of the parent's number */
+    const int64_t digit = here / at.cables % at.parents; /* digit l of the parent's number, its
+                                                          * place among the parents */
     const int64_t parent =
         child % at.over + at.over * digit + at.over * at.parents * (child / at.over / at.children);
     return dsgd_xprintf("link_from_%jd_%jd_%jd_%s", id_of(platform, at.nodes_below + child),
