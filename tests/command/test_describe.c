@@ -14,7 +14,7 @@ TEST(an_algorithm_is_described_on_one_screen)
     char *list = dsgd_ends(0, "list algorithms");
     for (char *line = strsep(&list, "\n"); line != NULL && *line != '\0';
          line = strsep(&list, "\n")) {
-        if (*line == ' ') /* skip further lines of the summary */
+        if (*line == ' ') /* further lines of a summary start with a blank */
             continue;
         const char *const words =
             dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line);

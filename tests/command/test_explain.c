@@ -289,7 +289,7 @@ TEST_ROWS(explain_reports_cost_of_slow_gpu_under_collective_share, slow_gpus)
     expect(output, "no stragglers", truth);
     expect(output, "the slowest worker as the median", truth);
     ck_assert_double_gt(last_of(output, "  slower because of exchanges"), 5);
-    /* The column with the ratio to the median step time. */
+    /* This column contains the ratio to the median step time. */
     expect_text(output, _i == 0 ? "        1.400 " : "        1.429 ");
 }
 

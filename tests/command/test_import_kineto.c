@@ -379,7 +379,7 @@ TEST_RANGE(waiting_in_fsdp_allgathers_is_not_computation, NEEDED, HIDDEN + 1)
     }
     shell_ends(0, "cd %s/job && sed -i 's/\"Collective name\": \"_reduce_sc[a-z_]*\", //' *.json",
                folder);
-    /* Only the name of the kernel shows this. */
+    /* Only the name of the kernel shows that the sums are reduce-scatters. */
     ck_assert_has(import(""), "sums are reduce-scatters");
 }
 

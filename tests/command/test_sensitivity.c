@@ -334,7 +334,7 @@ TEST(share_of_one_is_not_increased)
         dsgd_ends(0, "check e.yaml --sensitivity --set workload.backward_share=1 --set workers=4"));
     ck_assert_has(output, " workload.backward_share 0.8 ");
     ck_assert_ptr_null(strstr(output, " workload.backward_share 1 "));
-    ck_assert_has(output, ": 36 runs "); /* 3 + 3 * 2 * 3 + 3 + 3 * 4 */
+    ck_assert_has(output, ": 36 runs "); /* number of runs: 3 + 3 * 2 * 3 + 3 + 3 * 4 = 36 */
 }
 
 TEST(each_place_is_compared_separately)
@@ -378,7 +378,7 @@ TEST(variations_follow_unchanged_runs)
     char *rows = read_file("c/runs.csv");
     strsep(&rows, "\n");
     for (char *row = strsep(&rows, "\n"); *row != '\0'; row = strsep(&rows, "\n")) {
-        *strrchr(row, ',') = '\0'; /* remove wall_s */
+        *strrchr(row, ',') = '\0'; /* removes the column wall_s */
         ck_assert_msg(strstr(whole, row) != NULL, "%s", row);
     }
 }

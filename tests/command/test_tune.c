@@ -434,7 +434,7 @@ TEST(tune_finds_checkpoint_interval_of_daly)
         ck_assert_double_le(goodput_of("e.yaml", "--set failures.checkpoint.interval=2min", run),
                             0.95 * daly);
     }
-    /* tuned.yaml keeps the file's other keys of checkpoints. */
+    /* tuned.yaml keeps the checkpoint keys of e.yaml that are not tuned. */
     ck_assert_double_gt(strtod(cell_of("g/runs.csv", "1,", "checkpoint_s"), NULL), 0);
     ck_assert_double_gt(strtod(awk("NR == 2 {print $2}", "r/tune.csv"), NULL), 200);
 }

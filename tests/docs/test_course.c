@@ -332,8 +332,8 @@ TEST_RANGE(given_file_fails_the_task_and_solution_passes, 0, n_lessons())
 static const struct {
     const char *formula;
     double value;
-} known[] = {{"max_normal(2)", 0.5641895835477563}, /* 1 / sqrt(pi) */
-             {"max_normal(3)", 0.8462843753216345}, /* 3 / (2 sqrt(pi)) */
+} known[] = {{"max_normal(2)", 0.5641895835477563}, /* its value is 1 / sqrt(pi) */
+             {"max_normal(3)", 0.8462843753216345}, /* its value is 3 / (2 sqrt(pi)) */
              {"harmonic(4)", 25.0 / 12},
              {"2 ^ 3 ^ 2 / 4 - (1 + 1) * 3", 122},
              {"1 - 2 - 3", -4},

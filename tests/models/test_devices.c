@@ -103,7 +103,8 @@ TEST_RANGE(float_agrees_with_double, 0, rig_n_specs)
     /* The precision of float is 6e-8, and sums have a few hundred terms. */
     ck_assert_msg(support_distance(in_float, g, n) < 1e-5, "%s: %g", s->spec->name,
                   support_distance(in_float, g, n));
-    ck_assert(n < 9 || support_distance(in_float, g, n) > 0); /* float and double must differ */
+    /* The device must compute in float, so results must differ. */
+    ck_assert(n < 9 || support_distance(in_float, g, n) > 0);
     ck_assert_double_le(support_distance(state + n_state, state, n_state), 1e-5);
     ck_assert_double_eq_tol(rig_evaluation(f, s->x, s->state).loss,
                             rig_evaluation(s, s->x, s->state).loss, 1e-5);

@@ -451,7 +451,7 @@ static const struct {
 
 TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
 {
-    /* The expected number of interruptions in a step. */
+    /* Expected number of interruptions in a step. */
     const double n = noises[_i].rate * noises[_i].base_s;
     const double m = noises[_i].mean;
     const double spread = 1 + gsl_pow_2(noises[_i].deviation / m);
@@ -771,7 +771,8 @@ TEST(a_name_in_a_list_is_replaced_by_its_entries)
 }
 
 static const struct {
-    const char *content, *sentence; /* content of the file, and the error, or NULL if it is valid */
+    const char *content, *sentence; /* content of a file; expected error, or NULL if the file is
+                                     * valid */
 } replays[] = {
     {"worker,step,seconds\n0,0,1\n1,0,2\n0,1,3\n1,1,4\n", NULL},
     {"seconds,note,step,worker\n4,x,1,1\n3,y,1,0\n2,,0,1\n1,,0,0\n", NULL},
@@ -798,7 +799,8 @@ TEST_ROWS(replayed_file_gives_its_seconds_or_an_error, replays)
 }
 
 static const struct {
-    const char *content, *sentence; /* content of the file, and the error, or NULL if it is valid */
+    const char *content, *sentence; /* content of a file; expected error, or NULL if the file is
+                                     * valid */
 } own_files[] = {
     {"{summary: a, origin: b, entries: [{kind: constant, seconds: 3}]}", NULL},
     {"{summary: a, origin: b}", "entries is missing"},
@@ -915,7 +917,7 @@ TEST_ROWS(a_workload_has_the_throughput_and_the_parameters_that_it_cites, throug
 
 static const struct {
     const char *workload;
-    const char *sentence; /* error, or NULL if the workload is valid */
+    const char *sentence; /* expected error, or NULL if the workload is valid */
     double bytes, step_s;
     size_t inherent;
     const char *unit; /* unit of a sample, or NULL if it is not checked */

@@ -431,7 +431,7 @@ TEST(a_random_order_is_drawn_from_the_seed)
 #define LINK "host_bandwidth: 1GB/s, host_latency: 1us"
 
 static const struct {
-    /* Text of a platform file; error, or NULL if the file is valid. */
+    /* Text of a platform file; expected error, or NULL if the file is valid. */
     const char *platform, *sentence;
 } files[] = {
     {"{topology: fat_tree, size: [4, 4], up: [1, 2], " LINK "}", NULL},
@@ -534,7 +534,7 @@ TEST_ROWS(platforms_of_a_file_are_read_or_rejected, files)
 static const struct {
     const char *placement; /* value of `placement`, in which %s is the path of a file */
     const char *file;
-    const char *sentence; /* error, or NULL if the placement is valid */
+    const char *sentence; /* expected error, or NULL if the placement is valid */
 } placements[] = {
     {"natural", "", NULL},
     {"random", "", NULL},
@@ -1040,7 +1040,7 @@ TEST_RANGE(link_time_counts_the_links_that_carry_the_bytes, 0, 3)
     c->platform.island_nics = 1;
     c->workload.bytes = 256e6;
     c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-    /* The bytes that a worker sends in a step. */
+    /* Bytes that a worker sends in a step. */
     const double each = 2.0 * (workers - 1) / workers * 256e6;
     /* In a node with four workers, one of them sends to the next node. */
     const double bytes_per_s = _i == 1 ? 100 * gb : 10 * gb;

@@ -66,7 +66,7 @@ static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *p
 static const struct {
     const char *yaml;
     const char *graph; /* content of the file graph.txt */
-    const char *sentence; /* error, or NULL for the pairs 0-7, 3-1 and 2-2 */
+    const char *sentence; /* expected error, or NULL for the pairs 0-7, 3-1 and 2-2 */
 } pair_entries[] = {
     {"edges: [[0, 7], [3, 1], [2, 2]]", "", NULL},
     {"edges: graph.txt", "# a graph\n0 7\n\n 3,1 # one more\n2\t2\n", NULL},
@@ -159,9 +159,9 @@ static const struct {
     /* GPT-3 on 128 GPUs, and in the next row on 512 GPUs. */
     {175e9, 96, 12288, 2048, 1979e12, 745, NAN},
     {175e9, 96, 12288, 2048, 1979e12, 832, NAN},
-    {69e9, 80, 8192, 4096, 1979e12, 1717, NAN}, /* Llama 2 */
-    {70.6e9, 80, 8192, 8192, 1979e12, 1549, NAN}, /* Llama 3 */
-    {340e9, 96, 18432, 4096, 1979e12, 328, NAN}, /* Nemotron */
+    {69e9, 80, 8192, 4096, 1979e12, 1717, NAN}, /* a row of Llama 2 */
+    {70.6e9, 80, 8192, 8192, 1979e12, 1549, NAN}, /* a row of Llama 3 */
+    {340e9, 96, 18432, 4096, 1979e12, 328, NAN}, /* a row of Nemotron */
 };
 enum { PUBLISHED = sizeof published / sizeof published[0] };
 
