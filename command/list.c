@@ -26,7 +26,7 @@ typedef struct family {
     const char *plural, *singular;
     /* registry of the entries; NULL if only files contain them */
     const dsgd_entry *const *registry;
-    /* folder of the files, relative to the data folder; NULL if no files exist */
+    /* folder of the files, relative to the data folder; NULL if the kind has no files */
     const char *folder;
     dsgd_status (*describe)(const struct family *family, const char *name, dsgd_error *error);
 } family;

@@ -146,7 +146,7 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
         if (t.y == NULL && (*dsgd_field_of(csv, row, "over") != '\0' ||
                             strcmp(dsgd_field_of(csv, row, "relation"), "~") != 0))
             continue; /* Skip ratios and bounds, because figures do not draw them. */
-        /* Skip rows of users that match no run. Rows of a shipped table need no warning. */
+        /* Skip a row of the user that matches no run; has_runs() prints a warning. */
         if (!shipped && !has_runs(&t, row))
             continue;
         DSGD_TRY(put_row(&t, row, text, error));

@@ -151,8 +151,8 @@ typedef struct swept {
 
 /** A position in the product of all lists: the chosen element of each list, and the sweeps. */
 typedef struct odometer {
-    dsgd_yaml **elements[DSGD_N_AXES]; /* array of n elements for each list; the element is NULL if
-                                        * the file lacks the list */
+    dsgd_yaml **elements[DSGD_N_AXES]; /* array of n elements for each list; if the file lacks a
+                                        * list, its only element is NULL */
     size_t chosen[DSGD_N_AXES], n[DSGD_N_AXES];
     swept *sweeps; /* array of n_columns sweeps */
 } odometer;

@@ -43,7 +43,7 @@ typedef struct dsgd_planned_run {
                          * apply to this run */
     /*
      * Index of the original run if this run is a variation (command/studies/sensitivity.h), else
-     * its own index.
+     * the index of this run.
      */
     size_t unchanged;
     /* varied parameter, such as platform.host_bandwidth; NULL if this run is not a variation */
@@ -72,8 +72,8 @@ typedef struct dsgd_experiment {
 
 /**
  * Reads and checks an experiment with @p n_sets overrides of the form a.b=c. @p numerics is the
- * place where gradients are computed. Sets the parts of each run's configuration that decide
- * results; the caller sets the other parts.
+ * device that computes gradients. Sets the parts of each run's configuration that decide results;
+ * the caller sets the other parts.
  *
  * The name of a column is the path of the swept value, followed by its unit if it has one, such as
  * platform.host_bandwidth_bytes_per_s. If the whole platform is swept, the name is swept.platform,

@@ -116,8 +116,8 @@ dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value,
                                   dsgd_error *error);
 
 /**
- * Appends a line to a part of the experiment. Unless @p from is NULL, it becomes the line's
- * comment.
+ * Appends a line to a part of the experiment. Unless @p from is NULL, @p from becomes the comment
+ * of the line.
  */
 void dsgd_import_line(dsgd_import *m, dsgd_import_part part, const char *from, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));

@@ -132,8 +132,8 @@ static void print_warm_up(const dsgd_steps *m)
 }
 
 /**
- * Removes the part of step times that all workers of a step have in common, unless it is chance. No
- * worker waits for this part.
+ * Removes the part of step times that all workers of a step have in common, unless it is chance.
+ * Workers do not wait for each other because of this part.
  */
 static void level_steps(dsgd_steps *m)
 {

@@ -13,7 +13,10 @@ typedef struct dsgd_work {
                   * on all machines */
 } dsgd_work;
 
-/** Returns the *n runs i with has[i] (all runs if @p has is NULL), the longest run first. */
+/**
+ * Returns the *n runs i for which has[i] is true (all runs if @p has is NULL), the longest run
+ * first.
+ */
 dsgd_work *dsgd_runs_by_cost(const dsgd_experiment *experiment, const bool *has, size_t *n);
 
 /** Sets has[i] for the runs of option --only: numbers from 1 and ranges, such as 1,3,7:9. */

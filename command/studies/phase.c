@@ -447,7 +447,8 @@ static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
 }
 
 /**
- * Divides block @p i into up to four blocks. Returns false if the block has no inner grid points.
+ * Divides block @p i into up to four blocks. Returns false if the block has no grid points between
+ * its corners.
  */
 static bool cut(dsgd_phase *p, size_t i)
 {

@@ -221,8 +221,9 @@ static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
 
 /**
  * Applies a counterfactual to a run. If the algorithm rejects the change, or Daly's interval is
- * unknown, the run stays unchanged and its parameter becomes NULL, so that it is not executed. If
- * @p instead is true, adds the reason to the list of skipped alternatives.
+ * unknown, the run stays unchanged and its parameter becomes NULL, so that it is not executed.
+ * Alternatives of option --instead are also dropped if @p instead is false. A rejected alternative
+ * is added to the list of skipped alternatives, with the reason.
  */
 static void take(dsgd_experiment *experiment, dsgd_planned_run *run, dsgd_counterfactual which,
                  bool instead)

@@ -12,8 +12,8 @@
 #include "sim/ledger.h"
 
 /**
- * Simulates @p algorithm on the small problem, and prints a lesson or writes its figure. Load plug-
- * ins before.
+ * Simulates @p algorithm on the small problem, and prints a lesson or writes its figure. All
+ * plug-ins must be loaded before.
  */
 dsgd_status dsgd_lesson(const dsgd_entry *algorithm, const dsgd_explain_options *options,
                         dsgd_error *error);

@@ -123,7 +123,7 @@ static bool is_wait(const dsgd_span *span)
 }
 
 /**
- * Returns the wait in a verb that takes most of an interval, or NULL if no wait overlaps with the
+ * Returns the wait of work() that takes most of an interval, or NULL if work() does not wait in the
  * interval. *first is the index of the first span that can be in the interval. Call this function
  * in the order of time.
  */
