@@ -70,7 +70,7 @@ static void dadm_work(dsgd_node *self)
         dsgd_gradient(self, g, y);
         dsgd_combine(self, g, shorter, shorter, dual);
         dsgd_combine(self, dual, 1, -scale, y);
-        dsgd_local_step(self, y, g); /* y <- y + U(g + A_B, y, t) */
+        dsgd_local_step(self, y, g); /* adds the update U(g + A_B, y, t) to y */
         dsgd_combine(self, dual, 1, scale, y); /* adds lambda n_l times the change of y to A_B */
         if ((self->step + 1) % p->period != 0)
             continue;

@@ -97,7 +97,7 @@ static void share_out(reducer *reducers, int n, int64_t n_pieces)
     }
 }
 
-/* --- a peer ----------------------------------------------------------------------------------- */
+/* --- peers: gradients and averages ------------------------------------------------------------ */
 
 typedef struct peer {
     dsgd_vector *x, *g, *sum, *reduced, *mean;
@@ -290,7 +290,7 @@ static void dedloc_work(dsgd_node *self)
     }
 }
 
-/* --- the server, which has no model ----------------------------------------------------------- */
+/* --- the server: rounds and reports, without a model ------------------------------------------ */
 
 /**
  * The server's knowledge of a peer. expected: the peer was in the last round or has reported in

@@ -38,7 +38,7 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
             dsgd_combine(self, g, 1, 1, late);
             dsgd_allreduce_sum(self, g, DSGD_WORLD);
         } else {
-            dsgd_partial_sum(self, sum, g, g); /* send buffer += g; g <- latest completed sum */
+            dsgd_partial_sum(self, sum, g, g); /* adds g to the send buffer; g <- latest sum */
         }
         /* Late workers have contributed zeros, so the divisor is always P. */
         dsgd_divide(self, g, self->n_workers);

@@ -34,7 +34,7 @@ static void scaffold_work(dsgd_node *self)
         dsgd_combine(self, sum, self->step % p->period != 0, 1, g);
         dsgd_combine(self, g, 1, 1, c);
         dsgd_combine(self, g, 1, -1, mine);
-        dsgd_local_step(self, y, g); /* y <- y + U(g - c_i + c, y, t) */
+        dsgd_local_step(self, y, g); /* adds the update U(g - c_i + c, y, t) to y */
         if ((self->step + 1) % p->period != 0)
             continue;
         dsgd_copy(self, change, y);

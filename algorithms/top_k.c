@@ -33,7 +33,7 @@ static void top_k_work(dsgd_node *self)
             dsgd_combine(self, m, 0, 0, x);
         }
         dsgd_gradient(self, g, x);
-        if (p->correction >= 0) { /* m <- correction m + g;  e <- e + m */
+        if (p->correction >= 0) { /* momentum of g, added to residual e */
             dsgd_combine(self, m, p->correction, 1, g);
             dsgd_combine(self, e, 1, 1, m);
         } else {

@@ -1,6 +1,7 @@
 /**
  * @file closed_form.c
- * Adds up the links of routes and counts how many flows share each link.
+ * Computes message times in closed form: adds up the latencies of the links of a route, and counts
+ * how many flows share each link.
  */
 #include "traces/closed_form.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file expenses.c
- * Energy and price of the GPUs of a platform.
+ * Computes the energy and the price of the GPUs of a platform.
  */
 #include "traces/platform.h"
 

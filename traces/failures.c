@@ -219,7 +219,7 @@ static void open_drawn(dsgd_failures *f)
         sink(f, u);
 }
 
-/* --- listed failures -------------------------------------------------------------------------- */
+/* --- failures from events and traces ---------------------------------------------------------- */
 
 static void list(dsgd_failures *f, dsgd_failure failure)
 {

@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 
-/* --- one distribution ------------------------------------------------------------------------- */
+/* --- fit of one distribution ------------------------------------------------------------------ */
 
 typedef struct sample {
     const double *x; /* values in ascending order */
@@ -84,7 +84,7 @@ static void fit_unshifted(const sample *s, dsgd_fit *fit)
         fit->log_likelihood += fit->family->log_density(s->x[i] - fit->shift_s, natural);
 }
 
-/* --- the shift -------------------------------------------------------------------------------- */
+/* --- fit of the shift ------------------------------------------------------------------------- */
 
 typedef struct profile {
     const sample *s;
@@ -144,7 +144,7 @@ static void fit_shifted(const sample *s, dsgd_fit *fit)
         minus_likelihood(f[0] < f[POINTS - 1] ? low : low + step * (POINTS - 1), &of);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- fit of all distributions ----------------------------------------------------------------- */
 
 static double kolmogorov_smirnov(const sample *s, const dsgd_fit *fit)
 {
@@ -196,7 +196,7 @@ double dsgd_fit_quantile(const dsgd_fit *fit, double p)
     return fit->shift_s + fit->family->inverse(p, natural);
 }
 
-/* --- workers ---------------------------------------------------------------------------------- */
+/* --- variance between workers ----------------------------------------------------------------- */
 
 dsgd_fit_groups dsgd_fit_group(const double *seconds, const double *worker, size_t n)
 {

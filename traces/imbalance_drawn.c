@@ -259,7 +259,7 @@ DSGD_IMBALANCE(mixture,
                "be restricted to bursts, the same steps at all workers",
                .check = mixture_check);
 
-/* --- noise ------------------------------------------------------------------------------------ */
+/* --- operating-system noise ------------------------------------------------------------------- */
 
 typedef struct noise_params {
     double rate_per_s, mean_s, deviation_s;

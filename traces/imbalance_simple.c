@@ -9,7 +9,7 @@
 
 #include "traces/imbalance.h"
 
-/* --- constant --------------------------------------------------------------------------------- */
+/* --- constant: the same change for all -------------------------------------------------------- */
 
 typedef struct constant_params {
     double seconds, factor;
@@ -33,7 +33,7 @@ DSGD_IMBALANCE(constant,
                "the same change for every worker: factor times the step time so far, plus seconds",
                .is_fixed = true);
 
-/* --- slow ------------------------------------------------------------------------------------- */
+/* --- slow: one slow worker -------------------------------------------------------------------- */
 
 typedef struct slow_params {
     int64_t worker;
@@ -64,7 +64,7 @@ static const dsgd_option slow_options[] = {
 DSGD_IMBALANCE(slow, "one worker is slower than the others in every step", .check = slow_check,
                .is_fixed = true);
 
-/* --- delay ------------------------------------------------------------------------------------ */
+/* --- delay: delays of random workers ---------------------------------------------------------- */
 
 typedef struct delay_params {
     int64_t workers;
@@ -168,7 +168,7 @@ DSGD_IMBALANCE(delay, "fixed delay of workers that are chosen at random in each 
                    "injected delays of the eager-SGD (PPoPP 2020) and WAGMA-SGD (TPDS 2021) papers",
                .check = delay_check);
 
-/* --- ramp ------------------------------------------------------------------------------------- */
+/* --- ramp: delays in proportion to the rank --------------------------------------------------- */
 
 typedef struct ramp_params {
     double seconds;
@@ -202,7 +202,7 @@ DSGD_IMBALANCE(ramp, "delay of every worker in proportion to its rank",
                    "micro-benchmark and CIFAR-10 experiment of the eager-SGD paper (PPoPP 2020)",
                .is_fixed = true);
 
-/* --- data ------------------------------------------------------------------------------------- */
+/* --- data: time by the length of samples ------------------------------------------------------ */
 
 enum { LENGTH_SUM, LENGTH_LONGEST };
 
@@ -238,7 +238,7 @@ static const dsgd_option data_options[] = {
 DSGD_IMBALANCE(data, "time by the length of a worker's samples: seconds + per_row * rows",
                .reads_samples = true);
 
-/* --- persistent ------------------------------------------------------------------------------- */
+/* --- persistent: constant speed per worker ---------------------------------------------------- */
 
 typedef struct persistent_params {
     double deviation, outliers, outlier_min, outlier_max;
@@ -282,7 +282,7 @@ static const dsgd_option persistent_options[] = {
 DSGD_IMBALANCE(persistent, "constant factor per worker, for identical GPUs that differ in speed",
                .check = persistent_check);
 
-/* --- fail_slow -------------------------------------------------------------------------------- */
+/* --- fail_slow: slow periods of a worker ------------------------------------------------------ */
 
 typedef struct fail_slow_params {
     double factor, slow_steps, healthy_steps;

@@ -59,7 +59,7 @@ static void *grow(void *list, size_t n, size_t size)
 #define ADD(list, n, ...)                                                                          \
     ((list) = grow(list, n, sizeof *(list)), (list)[(n)++] = __VA_ARGS__, (void)0)
 
-/* --- an event --------------------------------------------------------------------------------- */
+/* --- reading of events ------------------------------------------------------------------------ */
 
 static bool begins(const char *text, const char *with)
 {
@@ -210,7 +210,7 @@ static void add_event(reader *r, const json_t *json)
     }
 }
 
-/* --- JSON ------------------------------------------------------------------------------------- */
+/* --- reading of JSON -------------------------------------------------------------------------- */
 
 /**
  * Skips blanks. If the next character is @p c, skips it and returns true. EOF stands for the end of
@@ -305,7 +305,7 @@ static bool read_root(reader *r)
     return is_good && skip(r, '}');
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- reading of a whole trace ----------------------------------------------------------------- */
 
 /** Compares two structs by their first member, a double. */
 static int by_first(const void *a, const void *b)

@@ -121,7 +121,7 @@ static const double tree_correction[PROTOCOLS][24] = {
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
      .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}};
 
-/* --- the search for rings, simplified --------------------------------------------------------- */
+/* --- simplified search for rings -------------------------------------------------------------- */
 
 enum { MOST_CHANNELS = 16 }; /* most channels before their number is doubled */
 
@@ -308,7 +308,7 @@ static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, do
                             .gpu_share = by_gpu};
 }
 
-/* --- logs ------------------------------------------------------------------------------------- */
+/* --- measured times from logs ----------------------------------------------------------------- */
 
 static const dsgd_nccl_table *table_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape,
                                        dsgd_nccl_call call)

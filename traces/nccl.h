@@ -45,7 +45,7 @@ typedef struct dsgd_nccl {
     int generation; /* a value of dsgd_gpu_generation */
     double links_bytes_per_s; /* bandwidth of all NVLinks of a GPU, per direction, in NCCL */
     bool has_switch; /* whether an NVSwitch connects all GPUs of a node and can sum (NVLS) */
-    bool amd_host; /* AMD processors, with which LL and posting a message are slower */
+    bool amd_host; /* whether nodes have AMD processors, with which LL and posting are slower */
     double network_latency_s; /* latency of a message, as the network plug-in reports it */
     double low_latency_s; /* latency of a message with LL or LL128; 0: network_latency_s */
     double bandwidth, latency; /* factors for collectives between nodes */

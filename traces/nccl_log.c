@@ -48,7 +48,7 @@ int dsgd_nccl_call_of(const char *line, int otherwise)
     return otherwise;
 }
 
-/* --- rows ------------------------------------------------------------------------------------- */
+/* --- rows of a table -------------------------------------------------------------------------- */
 
 typedef struct row {
     double bytes, us, algbw, busbw, root;
@@ -126,7 +126,7 @@ static int row_of(char *line, row *r)
     return -1;
 }
 
-/* --- tables ----------------------------------------------------------------------------------- */
+/* --- tables of a log -------------------------------------------------------------------------- */
 
 dsgd_nccl_log *dsgd_nccl_logs_add(dsgd_nccl_logs *logs, dsgd_nccl_log log)
 {
@@ -214,7 +214,7 @@ static void add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *logs)
     s->busbw = fmax(s->busbw, r->busbw);
 }
 
-/* --- other lines ------------------------------------------------------------------------------ */
+/* --- lines that are not rows ------------------------------------------------------------------ */
 
 /**
  * Reads a line about a rank: `#  Rank  0 Group  0 Pid 7000 on node0 device  0 [0x07] NVIDIA H100`.

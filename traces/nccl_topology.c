@@ -234,7 +234,7 @@ static void XMLCALL end_element(void *data, const char *name)
                                                * topology */
 }
 
-/* --- the node --------------------------------------------------------------------------------- */
+/* --- properties of the node ------------------------------------------------------------------- */
 
 /** Returns the number of common ancestors of a GPU and a NIC. */
 static int nearness(const device *gpu, const device *nic)
@@ -379,7 +379,7 @@ dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_ncc
     return conclude(file, r, error);
 }
 
-/* --- nvidia-smi topo -m ----------------------------------------------------------------------- */
+/* --- matrix of nvidia-smi topo -m ------------------------------------------------------------- */
 
 enum { MOST_COLUMNS = 256 };
 

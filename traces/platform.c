@@ -187,7 +187,7 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_END,
 };
 
-/* --- checks ----------------------------------------------------------------------------------- */
+/* --- checks of a platform --------------------------------------------------------------------- */
 
 static dsgd_status check_whole(const char *name, const dsgd_numbers *numbers, dsgd_error *error)
 {

@@ -78,7 +78,7 @@ dsgd_status dsgd_hostlist_expand(const char *list, dsgd_hostlist *hosts, dsgd_er
     return DSGD_OK;
 }
 
-/* --- switches --------------------------------------------------------------------------------- */
+/* --- switches and their nodes ----------------------------------------------------------------- */
 
 static dsgd_status at(const char *file, size_t line, dsgd_status status, dsgd_error *error)
 {

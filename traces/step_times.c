@@ -84,7 +84,7 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
     out->is_named = unit_of(name) != NULL || strcmp(name, "seconds") == 0;
     out->unit = unit != NULL ? unit_named(unit) : unit_of(name);
     if (out->unit == NULL)
-        out->unit = dsgd_time_words; /* the default unit, seconds, is the first one */
+        out->unit = dsgd_time_words; /* the first unit is the default, seconds */
     out->worker = first_of(csv, (const char *const[]){"worker", "rank", NULL});
     out->step = first_of(csv, (const char *const[]){"step", "iteration", "iter", NULL});
     out->worker = out->worker == out->time ? csv->n_columns : out->worker;

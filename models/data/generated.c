@@ -135,7 +135,7 @@ DSGD_DATA_SOURCE(hyperplane, true, .name = "hyperplane",
                  .reference = "Li et al., PPoPP 2020, section 6.2",
                  DSGD_PARAMS(hyperplane_params, hyperplane_options));
 
-/* --- sequences -------------------------------------------------------------------------------- */
+/* --- sequences of different lengths ----------------------------------------------------------- */
 
 /*
  * Parameters of sequences of different lengths, which resemble features of video frames. Each class

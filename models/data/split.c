@@ -105,7 +105,7 @@ static uint32_t member(const dsgd_classes *classes, uint64_t seed, uint32_t c, u
     return classes->members[classes->begin[c] + place];
 }
 
-/* --- dirichlet -------------------------------------------------------------------------------- */
+/* --- split by a Dirichlet distribution -------------------------------------------------------- */
 
 typedef struct dirichlet_params {
     double alpha;
@@ -207,7 +207,7 @@ static const dsgd_option dirichlet_options[] = {
     DSGD_OPTION_END,
 };
 
-/* --- labels ----------------------------------------------------------------------------------- */
+/* --- split by labels -------------------------------------------------------------------------- */
 
 typedef struct labels_params {
     int64_t per_worker;
@@ -254,7 +254,7 @@ static const dsgd_option labels_options[] = {
     DSGD_OPTION_END,
 };
 
-/* --- iid -------------------------------------------------------------------------------------- */
+/* --- equal random split ----------------------------------------------------------------------- */
 
 /**
  * Divides all samples into equal random parts. Used for split iid if workers have their own mini-

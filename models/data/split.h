@@ -42,7 +42,7 @@ typedef struct dsgd_split_kind {
                         uint32_t n_workers, uint32_t *owner, dsgd_error *error);
 } dsgd_split_kind;
 
-extern const dsgd_entry *const dsgd_split_kinds[]; /* all kinds; ends with NULL */
+extern const dsgd_entry *const dsgd_split_kinds[]; /* all kinds of splits; ends with NULL */
 
 /**
  * Splits the training samples. If @p kind is "iid" or has no entry, *split becomes NULL, or equal

@@ -27,7 +27,7 @@ enum {
 
 extern const dsgd_device DEVICE;
 
-/* --- one replica ------------------------------------------------------------------------------ */
+/* --- kernels and products of one replica ------------------------------------------------------ */
 
 typedef struct execution {
     replica replica;
@@ -104,7 +104,7 @@ static void multiply(execution *one, sample_range s, const matmul *matmuls, uint
 
 #include "models/layers/layers.h"
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* --- memory of the device --------------------------------------------------------------------- */
 
 /** Scratch memory of one thread. */
 typedef struct scratch {
@@ -514,7 +514,7 @@ static void cpu_encode(void *opened, uint32_t thread, const dsgd_encode_op *ops,
         finite[i] = ENCODE(&ops[i]);
 }
 
-/* --- evaluation ------------------------------------------------------------------------------- */
+/* --- evaluations and distances ---------------------------------------------------------------- */
 
 static void cpu_evaluate(void *opened, uint32_t thread, dsgd_evaluate_op *ops, size_t n_ops)
 {

@@ -48,7 +48,7 @@ enum : uint32_t {
 const size_t most_workspace = (size_t)1 << 30;
 const size_t most_used = 9; /* used tenths of the free memory; other processes use the GPU, too */
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* --- memory and staging ----------------------------------------------------------------------- */
 
 /**
  * Mirrored host and device memory, so that a call needs only one copy in each direction. A context
@@ -264,7 +264,7 @@ void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = (double)numbers[i];
 }
 
-/* --- open and close --------------------------------------------------------------------------- */
+/* --- opening and closing a context ------------------------------------------------------------ */
 
 /**
  * Replaces *array, an array of n elements in host memory, by a copy on the device. Does nothing if
@@ -408,7 +408,7 @@ void cuda_survey(dsgd_device_survey *survey)
     cudaGetLastError(); /* clears the error, because open() reports errors of a device */
 }
 
-/* --- vectors ---------------------------------------------------------------------------------- */
+/* --- gathering and scattering of vectors ------------------------------------------------------ */
 
 /** Returns true if a vector is one buffer and therefore need not be gathered. */
 bool whole(const context *c, const dsgd_buffer *pieces)
@@ -590,7 +590,7 @@ void cuda_gradient(void *opened, uint32_t, const dsgd_gradient_op *ops, size_t n
     }
 }
 
-/* --- the other operations --------------------------------------------------------------------- */
+/* --- updates, combinations, encodings and evaluations ----------------------------------------- */
 
 /** Runs SOME over all operations, at most BATCH at a time. */
 template <typename Op, void (*SOME)(context *, const Op *, size_t, bool *)>

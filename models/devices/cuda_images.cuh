@@ -362,7 +362,7 @@ MAP_IMAGE(col2im, in_size)
 MAP_IMAGE(max_pool, out_size)
 MAP_IMAGE(max_pool_backward, in_size)
 
-/* --- input ------------------------------------------------------------------------------------ */
+/* --- input of the network --------------------------------------------------------------------- */
 
 /** Loads WIDE features into v, starting at element @p at of the data set. */
 template <uint32_t WIDE, bool BYTES>

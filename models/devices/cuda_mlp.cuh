@@ -96,7 +96,7 @@ bool mlp_of(const dsgd_network *network, mlp *out)
     return true;
 }
 
-/* --- samples ---------------------------------------------------------------------------------- */
+/* --- loading of samples ----------------------------------------------------------------------- */
 
 template <uint32_t WIDE, bool BYTES>
 __device__ void load_samples(const replica &r, const dataset_view &data, real *x, uint32_t row)
@@ -122,7 +122,7 @@ __device__ void load_batch(const replica &r, const dataset_view &data, real *x, 
         wide ? load_samples<CELL, false>(r, data, x, row) : load_samples<1, false>(r, data, x, row);
 }
 
-/* --- activations and their grads -------------------------------------------------------------- */
+/* --- activations and their gradients ---------------------------------------------------------- */
 
 /**
  * A product C [n][n_columns] <- A B, followed by the operations of store_tile(). A and C are in
@@ -307,7 +307,7 @@ __device__ void link_backward(const mlp_link &l, const replica &r, real *shared)
     product_tiles<0>(p);
 }
 
-/* --- grads of parameters ---------------------------------------------------------------------- */
+/* --- gradients of parameters ------------------------------------------------------------------ */
 
 /**
  * Sums a cell of the parameter gradient over the samples. @p x and @p dy point to the cell's first
@@ -398,7 +398,7 @@ __device__ bool link_params_backward(const mlp_link &l, const replica &r, const 
     return params_backward<8, 2>(l, r, shared);
 }
 
-/* --- the launch ------------------------------------------------------------------------------- */
+/* --- the kernel and its launch ---------------------------------------------------------------- */
 
 /**
  * Computes the gradients of the outputs, like cross_entropy_kernel() and squared_error_kernel().

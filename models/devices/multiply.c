@@ -152,7 +152,7 @@ ALWAYS void copy_few(real *to, const real *from, size_t n)
     }
 }
 
-/** Computes a tile that is narrower than its vectors, in separate memory. */
+/** Computes a tile that is narrower than its vectors. Uses a copy with full rows instead of C. */
 static void narrow_tile(const strip *whole, size_t rows, size_t columns, const real *a,
                         const real *start, real *c, const char *ahead)
 {

@@ -52,7 +52,7 @@ static const dsgd_encoding_kind none = {
     .sum = DSGD_SUM_DIRECT,
 };
 
-/* --- selections ------------------------------------------------------------------------------- */
+/* --- selections of elements ------------------------------------------------------------------- */
 
 /* Words for the values of DSGD_REDUCE_*. */
 static const char *const regions_words[] = {"gather", "regions", NULL};
@@ -161,7 +161,7 @@ KIND(threshold, dsgd_selection, "elements above a fixed absolute value with thei
      "computing\", Interspeech 2015",
      SELECTION(DSGD_CODEC_THRESHOLD));
 
-/* --- fewer bits ------------------------------------------------------------------------------- */
+/* --- fewer bits per element ------------------------------------------------------------------- */
 
 typedef struct rounding_params {
     dsgd_encoding_params common;
@@ -282,7 +282,7 @@ KIND(qsgd, rounding_params, "integers of a few bits with stochastic rounding, wh
      "D. Alistarh et al., \"QSGD\", NeurIPS 2017", ROUNDING(DSGD_CODEC_STOCHASTIC),
      .contraction = qsgd_contraction);
 
-/* --- low rank --------------------------------------------------------------------------------- */
+/* --- low-rank approximation ------------------------------------------------------------------- */
 
 typedef struct low_rank_params {
     dsgd_encoding_params common;

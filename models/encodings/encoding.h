@@ -97,7 +97,7 @@ dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_spec *pick);
 /** Returns true if vectors are sent without compression. */
 bool dsgd_encoding_is_none(const dsgd_spec *pick);
 
-/* --- low rank --------------------------------------------------------------------------------- */
+/* --- low-rank approximation ------------------------------------------------------------------- */
 
 /** Shape of a chunk of n elements as a nearly square matrix, stored row by row. */
 typedef struct dsgd_matrix {
@@ -127,11 +127,13 @@ typedef struct dsgd_matrix_step {
                       * columns */
 } dsgd_matrix_step;
 
-/** Returns the codec of the step for a chunk of @p n elements. */
+/** Returns the codec that computes @p step for a chunk of @p n elements. */
 dsgd_codec dsgd_matrix_codec(const dsgd_matrix_step *step, size_t n);
 
-/** Returns the result of the step, or @p otherwise if the chunk is too small for the rank. The
- * caller owns the value. */
+/**
+ * Returns the result of @p step for inputs @p x and @p z, or @p otherwise if the chunk is too small
+ * for the rank. The caller owns the value.
+ */
 dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, dsgd_origin where,
                              size_t piece, dsgd_value x, dsgd_value z, dsgd_value otherwise);
 

@@ -156,7 +156,7 @@ static inline replica replica_of(const dsgd_network *network, uint32_t n, bool g
     return r;
 }
 
-/* --- input ------------------------------------------------------------------------------------ */
+/* --- input of the network --------------------------------------------------------------------- */
 
 KERNEL(load, i)
 {
@@ -193,7 +193,7 @@ KERNEL(add_backward, i)
     *b = l->other_adds ? *b + dy : dy;
 }
 
-/* --- rows ------------------------------------------------------------------------------------- */
+/* --- means and selections of rows ------------------------------------------------------------- */
 
 /** Mean over the rows; i is an index over samples and columns. */
 KERNEL(mean_rows, i)
@@ -232,7 +232,7 @@ KERNEL(last_row_backward, i)
     *dx = (l->adds ? *dx : (real)0) + dy;
 }
 
-/* --- images ----------------------------------------------------------------------------------- */
+/* --- image layers ----------------------------------------------------------------------------- */
 
 /*
  * Kernels of image layers for CPUs. CUDA has its own versions (cuda_images.cuh), with one thread
@@ -404,7 +404,7 @@ KERNEL(max_pool_backward, i)
     }
 }
 
-/* --- normalisation ---------------------------------------------------------------------------- */
+/* --- normalisation layers --------------------------------------------------------------------- */
 
 #define NORM_EPSILON ((real)1e-5)
 #define NORM_MOMENTUM ((real)0.1) /* weight of the new batch in the running statistics */
@@ -550,7 +550,7 @@ KERNEL(layer_norm_backward_params, j)
     norm_backward_params(r, l, j, r->saved + l->saved * r->n, 2, 1);
 }
 
-/* --- sequences -------------------------------------------------------------------------------- */
+/* --- layers for sequences --------------------------------------------------------------------- */
 
 /** Sums the vectors of the token and of its place; i is an index over samples, rows and columns. */
 KERNEL(embedding, i)
@@ -710,7 +710,7 @@ KERNEL(lstm_backward, i)
     *grad = 0; /* the caller's matrix product adds the gradient through the gates */
 }
 
-/* --- losses ----------------------------------------------------------------------------------- */
+/* --- losses and scores ------------------------------------------------------------------------ */
 
 /** Returns the label of output row i, counted over all samples of the batch. */
 static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsgd_layer *l,
@@ -768,7 +768,7 @@ KERNEL(squared_error_score, i)
     r->scores[2 * i + 1] = 0;
 }
 
-/* --- policies --------------------------------------------------------------------------------- */
+/* --- policies in environments ----------------------------------------------------------------- */
 
 /*
  * Offsets of the values that each sample of a policy saves: its action, its reward, and a flag for

@@ -158,7 +158,7 @@ static uint32_t queue_of(const dsgd_values *values, const dsgd_value_node *node)
     return (uint32_t)(node->where.worker % n_workers * values->n_queues / n_workers);
 }
 
-/* --- submission and counts -------------------------------------------------------------------- */
+/* --- submission, transfers and counts of nodes ------------------------------------------------ */
 
 void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node)
 {
@@ -293,7 +293,7 @@ static void settle(dsgd_values *values, dsgd_value_node *node)
     unref_live(values, node);
 }
 
-/* --- batches ---------------------------------------------------------------------------------- */
+/* --- batches of nodes ------------------------------------------------------------------------- */
 
 /**
  * Takes buffers for the outputs of a node. Returns false, and takes no buffer, if there is not
@@ -422,7 +422,7 @@ static void settle_batch(dsgd_values *values, dsgd_batch *b)
     b->n = 0;
 }
 
-/* --- threads ---------------------------------------------------------------------------------- */
+/* --- computing threads ------------------------------------------------------------------------ */
 
 void dsgd_executor_wake(dsgd_values *values)
 {

@@ -4,7 +4,7 @@
  */
 #include "models/values/store.h"
 
-/* --- common subexpressions -------------------------------------------------------------------- */
+/* --- table of common subexpressions ----------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -121,7 +121,7 @@ static void table_remove(dsgd_values *values, dsgd_value_node *node)
     values->n_in_table--;
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* --- memory of nodes -------------------------------------------------------------------------- */
 
 /* Memory of a usual node: enough for a combination of six values. Unused memory is not accessed. */
 enum { USUAL_BYTES = 11 * CACHE_LINE };
@@ -263,7 +263,7 @@ void dsgd_nodes_free(dsgd_values *values)
     }
 }
 
-/* --- references ------------------------------------------------------------------------------- */
+/* --- reference counts ------------------------------------------------------------------------- */
 
 static void ref_all(dsgd_value_node *node)
 {
@@ -328,7 +328,7 @@ void dsgd_nodes_collect(dsgd_values *values)
     values->n_dead = 0;
 }
 
-/** Makes room for another pending node, by closing gaps or enlarging the array. */
+/** Makes room for another node in `pending`, by closing the gaps of the array or enlarging it. */
 static void make_room(dsgd_values *values)
 {
     size_t n = 0;

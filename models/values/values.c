@@ -5,7 +5,7 @@
 #include "base/draw.h"
 #include "models/values/store.h"
 
-/* --- open and close --------------------------------------------------------------------------- */
+/* --- opening and closing the store ------------------------------------------------------------ */
 
 enum { FLUSH_AT_LEAST = 256 };
 
@@ -66,7 +66,7 @@ void dsgd_values_close(dsgd_values *values)
     free(values);
 }
 
-/* --- handles ---------------------------------------------------------------------------------- */
+/* --- handles and listener --------------------------------------------------------------------- */
 
 void dsgd_values_listen(dsgd_values *values, dsgd_value_listener *listener, void *argument)
 {
@@ -94,7 +94,7 @@ void dsgd_value_release(dsgd_values *values, dsgd_value value)
     pthread_mutex_unlock(&values->lock);
 }
 
-/* --- flushing --------------------------------------------------------------------------------- */
+/* --- flushes of pending nodes ----------------------------------------------------------------- */
 
 /** Submits the pending nodes up to id @p last to the threads. The caller holds the lock. */
 static void flush(dsgd_values *values, uint64_t last)
@@ -126,7 +126,7 @@ void dsgd_values_flush(dsgd_values *values)
         flush_locked(values, UINT64_MAX);
 }
 
-/* --- operations ------------------------------------------------------------------------------- */
+/* --- operations on values --------------------------------------------------------------------- */
 
 static dsgd_value constant(dsgd_values *values, const dsgd_value_call *call)
 {
@@ -233,7 +233,7 @@ dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t pie
                                           .x = (const dsgd_value[]){x, z}, .codec = codec});
 }
 
-/* --- results ---------------------------------------------------------------------------------- */
+/* --- results of evaluations ------------------------------------------------------------------- */
 
 /** Submits the node of an evaluation and returns the ticket of the evaluation. */
 static size_t ticket_of(dsgd_values *values, dsgd_value_node *node)

@@ -110,7 +110,7 @@ static size_t find_slowed(const dsgd_platform *platform, int from, int to, size_
     return 2;
 }
 
-/* --- where messages can meet ------------------------------------------------------------------ */
+/* --- links that can be a bottleneck ----------------------------------------------------------- */
 
 static double nic_bytes_per_s(const dsgd_platform *platform, int nic)
 {
