@@ -1,7 +1,7 @@
 /**
  * @file dadm.c
- * DADM, distributed alternating dual maximization: every worker increases the dual of its own mini-
- * batches, and the resulting models are averaged.
+ * DADM, distributed alternating dual maximization: every worker increases the dual of its own
+ * mini-batches, and the resulting models are averaged.
  *
  * S. Zheng, J. Wang, F. Xia, W. Xu, T. Zhang, "A general distributed dual coordinate optimization
  * framework for regularized loss minimization", JMLR 18, 2017. This file has no second regulariser.

@@ -63,8 +63,8 @@ static double effective_speed_up(dsgd_node *self, const measured *m, double limi
 /**
  * Returns the candidate threshold with the largest speed-up, or INFINITY if no speed-up is above 1.
  * The largest candidate is the longest measured computation. The smallest candidate is 6 / max(12,
- * M) of the shortest computation; the released code starts at the end of the 6th of 12 micro-
- * batches.
+ * M) of the shortest computation; the released code starts at the end of the 6th of 12
+ * micro-batches.
  */
 static double best_threshold(dsgd_node *self, const measured *m)
 {

@@ -1,7 +1,7 @@
 /**
  * @file registry.c
- * The table of built-in algorithms, in the order of `dsgd list`, with room for algorithms of plug-
- * ins.
+ * The table of built-in algorithms, in the order of `dsgd list`, with room for algorithms of
+ * plug-ins.
  */
 #include "sim/registry.h"
 

@@ -105,8 +105,8 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .work = sgp_work,
     .traits = DSGD_QUORUM_COPIES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
-                      {DSGD_LAW_KEEPS_MEAN}, /* holds because every worker has equal numbers of in-
-                                              * peers and out-peers */
+                      {DSGD_LAW_KEEPS_MEAN}, /* holds because every worker has equal numbers of
+                                              * in-peers and out-peers */
                       {DSGD_LAW_REACHES_MEAN},
                       {DSGD_LAW_REACHES_MEAN, DSGD_WITH({"graph=matching", 0})}),
 };

@@ -37,8 +37,8 @@ static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 }
 
 /**
- * Computes g <- the sum of all gradients, of which each worker receives its share, as in a reduce-
- * scatter.
+ * Computes g <- the sum of all gradients, of which each worker receives its share, as in a
+ * reduce-scatter.
  */
 static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
 {

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-/** The natural parameters of a family. */
+/** The parameters of a family of distributions: location and scale. */
 typedef struct dsgd_natural {
     double location; /* mean (normal), mean of ln (lognormal), or shape (gamma) */
     double scale; /* deviation (normal), deviation of ln (lognormal), or scale (gamma) */

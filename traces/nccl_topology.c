@@ -1,7 +1,7 @@
 /**
  * @file nccl_topology.c
- * Reads the elements of a topology with expat, each with the chain of its ancestors. A NIC is the
- * nearer to a GPU, the longer the common start of their chains is.
+ * Reads the elements of a topology with expat, each with the chain of its ancestors. The nearest
+ * NIC of a GPU is the NIC whose chain has the longest common start with the GPU's chain.
  */
 #include "traces/nccl_topology.h"
 

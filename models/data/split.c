@@ -257,8 +257,8 @@ static const dsgd_option labels_options[] = {
 /* --- equal random split ----------------------------------------------------------------------- */
 
 /**
- * Divides all samples into equal random parts. Used for split iid if workers have their own mini-
- * batches.
+ * Divides all samples into equal random parts. Used for split iid if workers have their own
+ * mini-batches.
  */
 static dsgd_status even_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
                              uint32_t n_workers, uint32_t *owner, dsgd_error *error)

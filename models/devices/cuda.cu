@@ -75,7 +75,7 @@ struct context {
     staging *staged; /* staging of the current call */
     uint32_t ahead; /* number of calls that may still be computed when a call returns */
     real *workspace;
-    size_t workspace_room, workspace_limit; /* sizes in reals */
+    size_t workspace_room, workspace_limit; /* size and limit of the workspace, in reals */
     size_t block_bytes; /* shared memory that a block of launch_mlp() may use, in bytes */
 };
 

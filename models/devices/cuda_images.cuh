@@ -162,7 +162,8 @@ __device__ place split_place(uint32_t *e, const image &p, const divisor &by_widt
 }
 
 /*
- * Each body computes the WIDE adjacent numbers with index e, which counts groups of WIDE numbers.
+ * Bodies of the kernels: each body computes the WIDE adjacent numbers with index e. The index
+ * counts groups of WIDE numbers.
  */
 
 struct im2col_body {

@@ -112,7 +112,7 @@ __device__ T block_joined(size_t n, Term term, Join join)
         __syncthreads();
     }
     const T joined = all[0];
-    __syncthreads(); /* the next call overwrites all[] */
+    __syncthreads(); /* waits until all threads have read all[0] */
     return joined;
 }
 

@@ -75,7 +75,7 @@ typedef struct dsgd_update_rule {
     real lr, momentum, weight_decay;
     real beta2, epsilon;
     real first, second; /* 1 / (1 - beta1^t) and 1 / (1 - beta2^t); only for ADAMW, otherwise 1 */
-    real clip; /* factor of the gradient that clips its norm */
+    real clip; /* factor on the gradient, to clip its norm */
 } dsgd_update_rule;
 
 /** Returns the update rule of step @p t. Steps count from 1. */

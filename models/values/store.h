@@ -60,7 +60,7 @@ struct dsgd_value_node {
     _Alignas(CACHE_LINE) uint32_t n_refs;
     bool pending; /* the node has not yet been submitted */
     bool selected; /* the current flush submits the node */
-    bool is_operand; /* another selected node reads this node */
+    bool is_operand; /* a node that the current flush selects reads this node */
     bool in_table; /* the node is in the table of common subexpressions */
     size_t pending_at; /* index in dsgd_values.pending, or SIZE_MAX */
     uint64_t hash;
