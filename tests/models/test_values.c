@@ -483,8 +483,8 @@ TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES)
 }
 
 /**
- * Returns true if the store computes the sum of two gradients as one operation over both mini-
- * batches.
+ * Returns true if the store computes the sum of two gradients as one operation over both
+ * mini-batches.
  */
 static bool fuses(dsgd_value (*second)(const fixture *s, dsgd_value x), double weight)
 {

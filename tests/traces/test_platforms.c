@@ -883,7 +883,7 @@ TEST_ROWS(every_shipped_number_has_a_comment, shipped)
         powers += strncmp(line, "busy_power:", 11) == 0 || strncmp(line, "idle_power:", 11) == 0;
     }
     ck_assert(origin);
-    ck_assert_int_eq(powers, 2); /* the file has a line for both powers */
+    ck_assert_int_eq(powers, 2); /* the file has lines for both powers */
     fclose(stream);
 }
 
