@@ -205,7 +205,7 @@ const char *dsgd_frame_currency(const dsgd_frame *frame);
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /**
- * Returns true if the value of a column in a row counts. All values of ok runs count. Of diverged
+ * Returns true if the value of a column in a row counts. All values of ok runs count. For diverged
  * runs, times count, but results of training do not. The column can belong to any table.
  */
 bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, const char *column);

@@ -85,12 +85,12 @@ dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsg
  * concern failures: DSGD_WITHOUT_FAILURES has no checkpoints either; in DSGD_BY_QUORUM the running
  * workers continue. In DSGD_WITHOUT_STRAGGLERS, each gradient takes the median time of all
  * gradients. In DSGD_WITHOUT_SLOWEST, all steps of the slowest worker are shorter by the same
- * factor, so that their mean equals that of the median worker. In DSGD_WITHOUT_SLOW_LINKS, no host
- * has less bandwidth or more latency than the platform's default. In DSGD_WITHOUT_LINK_FAILURES,
- * links keep their bandwidth. DSGD_IDLE_NETWORK has no latency, no overhead and unlimited
- * bandwidth. DSGD_TWICE_BANDWIDTH and DSGD_HALF_LATENCY change all links. In DSGD_FREE_REDUCTION,
- * the addition of received values takes no time. In DSGD_FREE_STAGING, copies to and from device
- * memory take no time.
+ * factor, so that their mean equals the mean of the median worker. In DSGD_WITHOUT_SLOW_LINKS, no
+ * host has less bandwidth or more latency than the platform's default. In
+ * DSGD_WITHOUT_LINK_FAILURES, links keep their bandwidth. DSGD_IDLE_NETWORK has no latency, no
+ * overhead and unlimited bandwidth. DSGD_TWICE_BANDWIDTH and DSGD_HALF_LATENCY change all links. In
+ * DSGD_FREE_REDUCTION, the addition of received values takes no time. In DSGD_FREE_STAGING, copies
+ * to and from device memory take no time.
  *
  * The alternatives of option --instead follow: another algorithm with its default options, other
  * buckets, or more workers, each with the same work per step as before.

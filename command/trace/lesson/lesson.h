@@ -21,7 +21,7 @@ dsgd_status dsgd_lesson(const dsgd_entry *algorithm, const dsgd_explain_options 
 /** The loss F(a, b), a quadratic: the mean over all points (u, v) of (a u + b - v)^2 / 2. */
 typedef struct dsgd_quadratic {
     uint32_t n_points;
-    double uu, u, uv, v, vv; /* means over all points: of u^2, u, u v, v and v^2 */
+    double uu, u, uv, v, vv; /* means over all points of u^2, u, u v, v and v^2 */
     double minimum[2], least; /* position of the minimum, and loss at the minimum */
 } dsgd_quadratic;
 
