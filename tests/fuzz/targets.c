@@ -853,8 +853,8 @@ static const dsgd_option inner_options[] = {
 
 /**
  * Returns the option that a row describes: `name kind offset default min max word...`. The offset
- * is rounded to a multiple of 8, as in a struct. Tables, registries and sizes of an option are
- * fixed.
+ * counts units of 8 bytes, so it is aligned as in a struct. Tables, registries and sizes of an
+ * option are fixed.
  */
 static dsgd_option row_of(char *line)
 {

@@ -604,7 +604,7 @@ static const struct {
      "97.5: 3.035, 98.6: 3.4025, 100: 3.4025}, scale: true}",
      {2.16, 2.65, 2.76, 2.77},
      0.891,
-     0, /* no number, because the fastest batch is not the fastest video */
+     0, /* no number: the first percentiles of videos and batches differ */
      0.025,
      0},
     /*
