@@ -47,7 +47,7 @@ static void gradient_tracking_work(dsgd_node *self)
             dsgd_request_wait(self, models, mixed); /* mixed <- W (x + u + c) */
             dsgd_copy(self, x, mixed);
             dsgd_request_wait(self, trackers, c);
-            dsgd_combine(self, c, 1, -1, u); /* c <- W (c + u) - u */
+            dsgd_combine(self, c, 1, -1, u); /* new correction: c <- W (c + u) - u */
         } else {
             dsgd_copy(self, u, x); /* u <- x + U(g, x, t) */
             dsgd_combine(self, x, 1, 1, c);

@@ -67,7 +67,7 @@ static void average_between(dsgd_node *self, bridge *b, dsgd_vector *x)
         return;
     }
     dsgd_copy(self, b->meeting, x);
-    if (p->inside == MODELS) { /* with GRADIENTS, the models of a cluster are already equal */
+    if (p->inside == MODELS) { /* if inside is GRADIENTS, a cluster's models are equal */
         dsgd_collective_run(self, DSGD_REDUCE, b->meeting, 0, b->cluster);
         if (b->leads)
             dsgd_divide(self, b->meeting, dsgd_group_size(p->cluster, self->n_workers));

@@ -28,7 +28,8 @@ static void top_k_work(dsgd_node *self)
     dsgd_vector *sent = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        if (dsgd_has_joined(self)) { /* it has lost the values that it had not sent */
+        /* A repaired worker has lost the values that it had not sent. */
+        if (dsgd_has_joined(self)) {
             dsgd_combine(self, e, 0, 0, x);
             dsgd_combine(self, m, 0, 0, x);
         }

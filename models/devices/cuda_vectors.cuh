@@ -275,7 +275,7 @@ __global__ void combine_global(const dsgd_combine_op *ops, bool *finite)
         finite[blockIdx.y] = false;
 }
 
-/** Returns the fastest kernel that can compute all operations of a call. */
+/** Returns the most specialised kernel that can compute all operations of a call. */
 auto combination_of(const dsgd_combine_op *ops, size_t n_ops)
 {
     uint32_t n = ops[0].n_inputs;

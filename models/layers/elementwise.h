@@ -40,7 +40,7 @@ typedef struct replica {
  * Training or test samples in device memory. A stored byte means the feature scale * byte + shift.
  */
 typedef struct dataset_view {
-    uint32_t n_features, n_labels; /* numbers per sample, as in dsgd_data */
+    uint32_t n_features, n_labels; /* numbers of each sample, as in dsgd_data */
     real scale, shift;
     uint64_t seed; /* seed for the random numbers of environments, as in dsgd_data */
     dsgd_samples samples;
