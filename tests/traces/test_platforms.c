@@ -543,7 +543,7 @@ static const struct {
     {"%s", "# hosts\nn3\n 2 # the slow one\r\n\n1\n0", NULL},
     {"natrual", "", "valid values without a file: natural, random or outer"},
     {"/nonexistent", "", "/nonexistent: the file of placement cannot be read"},
-    {"{a: b}", "", "a mapping, but a text"},
+    {"{a: b}", "", "placement must be a text, got a mapping"},
     {"[3, 1, 2]", "", "3 hosts are listed, but 4"},
     {"[3, 1, 2, 3]", "", "entry 4 is `3`, which is entry 1 too"},
     {"[3, 1, 2, n3]", "", "entry 4 is `n3`, which is entry 1 too"},
@@ -551,9 +551,9 @@ static const struct {
     {"[3, 1, 2, -1]", "", "entry 4 is `-1`"},
     {"[3, 1, 2, 0x1]", "", "entry 4 is `0x1`"},
     {"[3, 1, 2, 4, host]", "", "entry 5 is `host`"},
-    {"[3, 1, 2, [4]]", "", "a list, but a text"},
+    {"[3, 1, 2, [4]]", "", "placement must be a text, got a list"},
     {"%s", "3\n2\n1\n", "3 hosts are listed"},
-    {"%s", "3\n2 1\n", ":2: `2 1`, but one word"},
+    {"%s", "3\n2 1\n", ":2: expected one word, got `2 1`"},
 };
 
 TEST_ROWS(placements_of_a_file_are_read_or_rejected, placements)

@@ -78,7 +78,7 @@ static const struct {
     {"edges: graph.txt", "0 7\n3\n", ":2: "},
     {"edges: graph.txt", "0 7\n\n3 1 4\n", ":3: "},
     {"edges: graph.txt", "0 8\n", ":1: "},
-    {"edges: graph.txt", "0 0.5\n", "0.5, but a whole number"},
+    {"edges: graph.txt", "0 0.5\n", "edges must be whole numbers from 0 to 7, got 0.5"},
     {"edges: /nonexistent.txt", "", "nonexistent"},
 };
 
