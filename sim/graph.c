@@ -224,7 +224,7 @@ static dsgd_status exponential_check(const dsgd_graph *graph, const char *who, d
     if (params->schedule == BIPARTITE && p % 2 == 1 && p > 1)
         return dsgd_refuse(
             error,
-            "%s: graph: schedule: bipartite needs an even number of workers: %d would do, got %d",
+            "%s: graph: schedule: bipartite needs an even number of workers, such as %d, got %d",
             who, p + 1, p);
     return DSGD_OK;
 }

@@ -2,10 +2,10 @@
  * @file run.c Performs one run: opens the engine, simulates, sums up the result and closes the
  * engine.
  */
+#include "sim/run.h"
 #include "sim/failures/failures.h"
 #include "sim/hybrid/stage_hosts.h"
 #include "sim/observe/observe.h"
-#include "sim/run.h"
 
 #include <float.h>
 

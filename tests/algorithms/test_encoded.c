@@ -302,7 +302,7 @@ TEST(feedback_of_expanding_encodings_is_rejected)
     dsgd_selection *const drawn = c->config.exchange.encoding.params;
     drawn->unbiased = true;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
-    ck_assert_has(error.text, "grows for ever");
+    ck_assert_has(error.text, "grow without bound");
     drawn->common.feedback = false;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_OK);
     support_case *const rounded = support_new("allreduce", 4);

@@ -162,7 +162,7 @@ static const struct {
      "ring connects workers 0 and 4"},
     {NULL,
      "check e.yaml --set algorithms='{name: ad_psgd, variant: gossip_process}' --set workers=5", 2,
-     "needs an even number of workers: 6 would do, got 5"},
+     "needs an even number of workers, such as 6, got 5"},
     {NULL, "check e.yaml --set algorithms='{name: ad_psgd, averagings: endless}'", 2,
      "averagings must be a number with variant: paper, got endless"},
     {NULL, "check e.yaml --set algorithms='{name: ad_psgd, variant: pull, averagings: 2}'", 2,

@@ -545,7 +545,7 @@ TEST(timeline_rejects_results_of_another_run)
     write_file("e.yaml", four);
     dsgd_ends(0, "run e.yaml -o r --set workers=8");
     ck_assert_has(dsgd_ends(2, "timeline r --format text"),
-                  "r: run 1 of e.yaml is another than the folder has");
+                  "r: run 1 of e.yaml differs from the run in the folder");
     dsgd_ends(0, "timeline r --format text --set workers=8");
     ck_assert_has(dsgd_ends(3, "timeline . --format text"),
                   ".: not a results folder (it has no manifest.json); run `dsgd run ");

@@ -355,8 +355,8 @@ static const struct {
     const char *options, *sentence;
 } refused[] = {
     {"--target acc=1", "--target must be accuracy=NUMBER or loss=NUMBER"},
-    {"--target accuracy=5", "accuracy has to be from 0 to 1"},
-    {"--target accuracy=0.5", "as it is of a regression; give --target loss=NUMBER"},
+    {"--target accuracy=5", "accuracy must be between 0 and 1"},
+    {"--target accuracy=0.5", "for example for a regression; use --target loss=NUMBER"},
     {"--on steps", "--on steps needs a target: give --target"},
     {"--on nearly", "--on must be time or steps, got nearly"},
     {"--over foo=1:2:3", "`foo` cannot be tuned"},
@@ -370,7 +370,7 @@ static const struct {
     {"--over learn.optimizer.lr='[0.1'", "the value must be YAML"},
     {"--over learn.optimizer.lr='[]'", "a sweep is empty"},
     {"--over learn.optimizer.lr='[0.1, 0.1]'", "give each "},
-    {"--over learn.optimizer.lr=1e-5:1:20000", "100000 is the most"},
+    {"--over learn.optimizer.lr=1e-5:1:20000", "at most 100000 are possible"},
     {"--over local_sgd.nope='[1, 2]'", "unknown key `nope`"},
     {"--set workers='[2, 4]'", "choose with --set, such as --set workers=2"},
     {"--set workload.step='{sweep: [1, 2]}'", "and no sweep"},

@@ -340,7 +340,7 @@ TEST(run_that_may_not_fit_warns_and_computes_alone)
     dsgd_ends(0, "run e.yaml -o alone --set algorithms=allreduce");
     setenv("EMULATED_BYTES", "4200000", 1);
     ck_assert_has(dsgd_ends(0, "run e.yaml -o little --set algorithms=allreduce -j 4"),
-                  "run 4: it may need 0.00387 GB of the GPU's memory");
+                  "run 4: it may need 0.00387 GB of GPU memory");
     ck_assert_str_eq(read_file("little/curves.csv"), read_file("alone/curves.csv"));
     setenv("EMULATED_BYTES", "2000000", 1); /* this memory is too small for the models of D-PSGD */
     ck_assert_has(dsgd_ends(5, "run e.yaml -o none -j 1 --only 1"), "has no memory for another");

@@ -199,7 +199,7 @@ static const refusal refusals[] = {
     {{"torus", "rows", 3, .workers = 16}, "a multiple of 3 workers, at least 6, but there are 16"},
     {{"torus", "rows", 8, .workers = 8}, "at least 16, but there are 8"},
     {{"exponential", "peers", 8, .workers = 8}, "peers must be at most 7 with 8 workers, got 8"},
-    {{"exponential", "schedule", 3, .workers = 7}, "even number of workers: 8 would do, got 7"},
+    {{"exponential", "schedule", 3, .workers = 7}, "even number of workers, such as 8, got 7"},
     {{"edges", .workers = 5}, "edge 4 5 is not valid: with 5 workers, ranks are 0 to 4"},
     {{"edges", .workers = 8}, "no path leads from worker 0 to 6"},
 };

@@ -548,7 +548,7 @@ static const char *const refused[][2] = {
     {"{kind: delya, seconds: 1}", "delay"},
     {"bytedance-sf", "did you mean `bytedance-se`?"},
     {"lognornal", "did you mean `lognormal`?"},
-    {"[noise-of-nobody]", "`dsgd list imbalance` has them"},
+    {"[noise-of-nobody]", "see `dsgd list imbalance`"},
     {"mine.yaml", "mine.yaml"},
 };
 
