@@ -100,7 +100,8 @@ static void backup_workers_serve(dsgd_node *self)
             continue;
         }
         t.queue[t.n_came++ % self->n_workers] = l->from;
-        if (p->release == TOKENS || n == 0) /* n == 0 here means that the step has just ended */
+        /* n == 0 here means that the step has just ended */
+        if (p->release == TOKENS || n == 0)
             hand_out(self, &t);
     }
 }

@@ -145,7 +145,8 @@ static void end_piece(dsgd_node *self, peer *p, size_t k)
 
 static void add_part(dsgd_node *self, peer *p, size_t k, double samples, dsgd_vector *part)
 {
-    if (isnan(p->parts[k])) /* the mean of the chunk is already known, so this part is late */
+    /* the mean of the chunk is already known, so this part is late */
+    if (isnan(p->parts[k]))
         return;
     dsgd_combine(self, piece(self, p->reduced, k), p->parts[k] > 0, samples, part);
     p->weight[k] += samples;

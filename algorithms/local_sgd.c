@@ -24,8 +24,9 @@ static void local_sgd_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         const bool every_step = self->step < p->post_local;
         dsgd_gradient(self, g, x);
+        /* adds the update U of the optimizer to x */
         if (p->order == ATC)
-            dsgd_local_step(self, x, g); /* adds the update U of the optimizer to x */
+            dsgd_local_step(self, x, g);
         else
             dsgd_follow(self, x, g); /* sends a chunk of the old x when the gradient of the chunk is
                                       * ready */

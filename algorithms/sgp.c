@@ -29,8 +29,9 @@ static void sgp_work(dsgd_node *self)
     dsgd_copy(self, x, z);
 
     while (dsgd_next_step(self)) {
+        /* x <- w z, because a repaired worker has received z */
         if (dsgd_has_joined(self))
-            dsgd_bias(self, x, z); /* x <- w z, because a repaired worker has received z */
+            dsgd_bias(self, x, z);
         dsgd_gradient(self, g, z);
         dsgd_local_step(self, x, g); /* applies the update to the numerator x */
         dsgd_gossip(self, x,

@@ -33,7 +33,8 @@ static void ssp_work(dsgd_node *self)
         }
         dsgd_send(self, dsgd_server_address(self, 0), joins ? NULL : u, &(double){0}, joins);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        if (l == NULL || l->x == NULL) /* no model means that this worker has failed */
+        /* no model means that this worker has failed */
+        if (l == NULL || l->x == NULL)
             continue;
         dsgd_copy(self, x, l->x); /* the server's answer allows the next step */
         dsgd_copy(self, fetched, x);
@@ -74,7 +75,8 @@ static void advance_least(dsgd_node *self, clocks *c)
     int64_t least = GONE;
     for (int i = 0; i < self->n_workers; i++)
         least = c->clock[i] < least ? c->clock[i] : least;
-    if (least == GONE) /* all workers have failed; the first repaired worker continues from least */
+    /* all workers have failed; the first repaired worker continues from least */
+    if (least == GONE)
         return;
     c->least = least;
     for (int i = 0; i < self->n_workers; i++)

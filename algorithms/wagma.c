@@ -51,10 +51,12 @@ static void wagma_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
+        /* adds the update U of the optimizer to x */
         if (p->order == ATC)
-            dsgd_local_step(self, x, g); /* adds the update U of the optimizer to x */
+            dsgd_local_step(self, x, g);
+        /* requests a chunk of the old x when its gradient is ready */
         else
-            dsgd_follow(self, x, g); /* requests a chunk of the old x when its gradient is ready */
+            dsgd_follow(self, x, g);
         if ((self->step + 1) % p->period == 0) {
             /* Averages all models; waits for all workers. */
             dsgd_allreduce_mean(self, x, DSGD_WORLD);

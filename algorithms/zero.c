@@ -47,7 +47,8 @@ static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
     for (size_t u = of->n; u-- > 0;) {
         dsgd_request_wait(self, gathered, of->x[u]);
         dsgd_compute_pass(self, NULL, of->x[u]);
-        if (u > 0) /* gathers the next unit, so at most two units are complete at a time */
+        /* gathers the next unit, so at most two units are complete at a time */
+        if (u > 0)
             gathered = dsgd_collective_begin(self, DSGD_ALLGATHER, of->x[u - 1], DSGD_WORLD);
     }
     dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY); /* waits for the end of the forward pass */

@@ -28,7 +28,8 @@ pid_t dsgd_fork(void)
     if (process != 0)
         return process;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* the parent ended before prctl() was called */
+    /* the parent ended before prctl() was called */
+    if (getppid() != parent)
         _exit(1);
     return 0;
 }

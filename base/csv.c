@@ -71,8 +71,9 @@ static char *read_field(cursor *c, bool *last)
     else if (!read_quoted(c, field))
         return NULL;
     const char end = *c->at;
+    /* malformed: a quote inside a field, or text after a closing quote */
     if (end != *c->separator && end != '\n' && end != '\0')
-        return NULL; /* malformed: a quote inside a field, or text after a closing quote */
+        return NULL;
     *last = end != *c->separator;
     c->line += end == '\n';
     if (end != '\0')

@@ -36,7 +36,8 @@ typedef enum dsgd_option_kind {
     DSGD_SPEC,
     /* dsgd_specs: a list of values as for SPEC; a single value stands for a list of one value */
     DSGD_SPECS,
-    DSGD_END /* not an option: ends a table (DSGD_OPTION_END) */
+    /* not an option: ends a table (DSGD_OPTION_END) */
+    DSGD_END
 } dsgd_option_kind;
 
 typedef struct dsgd_numbers {

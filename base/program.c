@@ -76,8 +76,9 @@ void dsgd_program_begin(void)
     json_set_alloc_funcs(keep, leave);
     speak_of_limits();
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        /* opens descriptor i, the lowest free one */
         if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", O_RDONLY); /* opens descriptor i, the lowest free one */
+            (void)open("/dev/null", O_RDONLY);
 }
 
 /* errno of the first failed write to standard output; 0 if no write has failed */

@@ -51,8 +51,9 @@ static const dsgd_argument options[] = {
 static dsgd_status check_source(const char *source, dsgd_error *error)
 {
     struct stat facts;
+    /* The file's reader prints a more precise error. */
     if (stat(source, &facts) == 0 || strpbrk(source, "./") != NULL)
-        return DSGD_OK; /* The file's reader prints a more precise error. */
+        return DSGD_OK;
     return dsgd_refuse(error,
                        "unknown file, folder or algorithm `%s`%s; see `dsgd list algorithms`",
                        source, dsgd_hint(source, dsgd_entry_names(dsgd_algorithms)));

@@ -318,8 +318,9 @@ static dsgd_status describe_entry(const family *f, const char *name, dsgd_error 
 static dsgd_status describe_as_markdown(const family *f, const char *name, dsgd_error *error)
 {
     const dsgd_entry *const about = dsgd_entry_find(f->registry, name);
+    /* describe_entry() reports the unknown name. */
     if (about == NULL)
-        return describe_entry(f, name, error); /* describe_entry() reports the unknown name. */
+        return describe_entry(f, name, error);
     if (about->options == NULL)
         puts("There are no options.");
     else

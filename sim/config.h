@@ -26,7 +26,8 @@ typedef enum dsgd_collective {
     DSGD_COLLECTIVE_RING,
     DSGD_COLLECTIVE_BRUCK,
     DSGD_COLLECTIVE_RINGS, /* one ring per dimension of the platform, executed one after another */
-    DSGD_COLLECTIVE_NCCL /* algorithm that NCCL chooses by its cost model (traces/nccl.h) */
+    /* algorithm that NCCL chooses by its cost model (traces/nccl.h) */
+    DSGD_COLLECTIVE_NCCL
 } dsgd_collective;
 
 /** The library's way to perform allreduces. */
@@ -77,7 +78,8 @@ typedef struct dsgd_learning {
 /** Values of `pieces` that stand for a word instead of a number of chunks. */
 enum {
     DSGD_PIECES_TENSORS = -1, /* one chunk per tensor of the workload */
-    DSGD_PIECES_BUCKETS = -2 /* chunks are buckets of whole tensors */
+    /* chunks are buckets of whole tensors */
+    DSGD_PIECES_BUCKETS = -2
 };
 
 /**

@@ -54,7 +54,8 @@ typedef enum dsgd_law_kind {
      */
     DSGD_LAW_KEEPS_MEAN,
     DSGD_LAW_KEEPS_SUM, /* like DSGD_LAW_KEEPS_MEAN, with the sum over workers and servers */
-    DSGD_LAW_REACHES_MEAN /* If g = 0, each x_i converges to the mean of the initial models. */
+    /* If g = 0, each x_i converges to the mean of the initial models. */
+    DSGD_LAW_REACHES_MEAN
 } dsgd_law_kind;
 
 /** DSGD_LIST(type, ...) is a constant array, for use in an initializer. */

@@ -463,7 +463,8 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_spec *pick, int n_workers, uint
         room->share[i] = 1.0 / (most + 1);
         n.keep -= room->share[i];
     }
-    if (alike) /* makes `keep` exactly equal to the shares */
+    /* makes `keep` exactly equal to the shares */
+    if (alike)
         n.keep = room->share[0];
     return n;
 }

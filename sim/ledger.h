@@ -37,7 +37,8 @@ typedef enum dsgd_yaml_kind {
     DSGD_ENTRY_SENT, /* a verb sends `value` */
     DSGD_ENTRY_RECEIVED, /* a message of host `peer` delivered `value` */
     DSGD_ENTRY_SAMPLED, /* the host contributes `value` to a sum */
-    DSGD_ENTRY_USED /* the host uses the sum `value` */
+    /* the host uses the sum `value` */
+    DSGD_ENTRY_USED
 } dsgd_yaml_kind;
 
 /**

@@ -32,7 +32,8 @@ typedef struct dsgd_time_shares {
 enum {
     DSGD_TIMED_BY_SIMGRID = 1, /* a run has at most one of the flags SIMGRID and FLOWS */
     DSGD_TIMED_BY_FLOWS = 2,
-    DSGD_TIMED_BY_ARITHMETIC = 4 /* times were computed by formulas instead of a simulation */
+    /* times were computed by formulas instead of a simulation */
+    DSGD_TIMED_BY_ARITHMETIC = 4
 };
 
 /**

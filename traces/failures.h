@@ -17,7 +17,8 @@ enum {
     DSGD_PER_WORKER,
     DSGD_PER_ISLAND,
     DSGD_PER_GROUP,
-    DSGD_PER_HOST /* links have no such unit */
+    /* links have no such unit */
+    DSGD_PER_HOST
 };
 extern const char *const dsgd_failures_pers[];
 
@@ -102,7 +103,8 @@ typedef struct dsgd_failure_units {
     enum {
         DSGD_ALL_FAIL, /* lists failures of workers and of single hosts */
         DSGD_WORKERS_FAIL, /* lists only failures of whole workers */
-        DSGD_HOSTS_FAIL /* lists only failures of single hosts */
+        /* lists only failures of single hosts */
+        DSGD_HOSTS_FAIL
     } which;
 } dsgd_failure_units;
 

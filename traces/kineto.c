@@ -316,7 +316,8 @@ static int by_first(const void *a, const void *b)
 
 static void sort(void *list, size_t n, size_t size, int (*by)(const void *, const void *))
 {
-    if (n > 1) /* an empty list may be NULL, which qsort() does not allow */
+    /* an empty list may be NULL, which qsort() does not allow */
+    if (n > 1)
         qsort(list, n, size, by);
 }
 

@@ -294,12 +294,13 @@ static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, do
     const double of_ring = turns * (q->n - 1) / q->n;
     const double by_nics = algorithm == RING ? of_ring : q->shape->n_nodes > 2 ? 2 : 1;
     const double nic_share = within ? 0 : by_nics / q->shape->nics;
-    if (!within) /* the rate cannot exceed the NICs' bandwidth; LL and LL128 also send flags */
+    /* the rate cannot exceed the NICs' bandwidth; LL and LL128 also send flags */
+    if (!within)
         rate = fmin(rate, q->shape->nic_bytes_per_s / 1e9 / nic_share * payload[protocol]);
     const double by_gpu = algorithm == RING ? of_ring
-                          : algorithm == TREE
-                              ? 2 * (gpus - 1) / gpus
-                              : 1 + 1 / gpus; /* data to the switch, and the sum from the switch */
+                          /* data to the switch, and the sum from the switch */
+                          : algorithm == TREE ? 2 * (gpus - 1) / gpus
+                                              : 1 + 1 / gpus;
     return (dsgd_nccl_cost){.algorithm = algorithms[algorithm],
                             .protocol = protocols[protocol],
                             .latency_s = latency * 1e-6,

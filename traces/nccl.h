@@ -28,7 +28,8 @@ extern const char *const dsgd_gpu_generations[];
 typedef enum dsgd_nccl_call {
     DSGD_NCCL_ALLREDUCE,
     DSGD_NCCL_SHARES, /* allgather and reduce-scatter; their bytes are the total of all shares */
-    DSGD_NCCL_BROADCAST /* broadcast, also used for reduce */
+    /* broadcast, also used for reduce */
+    DSGD_NCCL_BROADCAST
 } dsgd_nccl_call;
 
 extern const char *const dsgd_nccl_calls[]; /* names of the collectives in nccl-tests */

@@ -31,8 +31,9 @@ static dsgd_nccl_log shape_of(const char *file, const json_t *config)
     for (size_t i = 0; i < json_array_size(devices); i++) {
         const json_t *const d = json_array_get(devices, i);
         int64_t k = 0;
+        /* counts only one group, because groups run at the same time */
         if (number(d, "group") != number(json_array_get(devices, 0), "group"))
-            continue; /* counts only one group, because groups run at the same time */
+            continue;
         while (k < log.table.nodes && strcmp(hosts[k], word(d, "hostname")) != 0)
             k++;
         hosts[k] = word(d, "hostname");

@@ -174,8 +174,9 @@ static void end_table(state *s, dsgd_nccl_logs *logs)
                                  : DSGD_NCCL_SHARES;
     const bool complete = s->n_ranks > 0 && s->n_ranks == s->highest + 1;
     int call = s->call == NOT_NAMED ? seen : s->call;
+    /* a script may name other tests before it starts one */
     if (call >= 0 && complete && !fits(s, call, s->n_ranks))
-        call = seen; /* a script may name other tests before it starts one */
+        call = seen;
     s->table = NULL;
     logs->left_out += call < 0;
     logs->n -= call < 0;

@@ -108,8 +108,9 @@ static dsgd_step_log read_tool(const tool *t, const char *text)
         const double batch = number_after(line, "global batch size", &end);
         log.batch = fmax(log.batch, *end == ':' ? strtod(end + 1, NULL) : batch);
         const double step = strstr(line, t->mark) == NULL ? -1 : number_after(line, t->step, &end);
+        /* skips a step that another rank has already printed */
         if (step < 0 || step == last[0] || (t->unit_s == 0 && step < last[0]))
-            continue; /* skips a step that another rank has already printed */
+            continue;
         const double seconds = time_of(t, line, step, last);
         log.steps_per_line = last[0] >= 0 && step > last[0] ? step - last[0] : log.steps_per_line;
         if (seconds > 0 && seconds < 1e6)

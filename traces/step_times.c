@@ -83,8 +83,9 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
     const char *const name = csv->fields[out->time];
     out->is_named = unit_of(name) != NULL || strcmp(name, "seconds") == 0;
     out->unit = unit != NULL ? unit_named(unit) : unit_of(name);
+    /* the first unit is the default, seconds */
     if (out->unit == NULL)
-        out->unit = dsgd_time_words; /* the first unit is the default, seconds */
+        out->unit = dsgd_time_words;
     out->worker = first_of(csv, (const char *const[]){"worker", "rank", NULL});
     out->step = first_of(csv, (const char *const[]){"step", "iteration", "iter", NULL});
     out->worker = out->worker == out->time ? csv->n_columns : out->worker;

@@ -38,7 +38,8 @@ typedef enum dsgd_pipeline_kind {
     DSGD_PIPELINE_ZERO_BUBBLE, /* like 1f1b, with weight gradients in the bubbles (ZB-H1) */
     DSGD_PIPELINE_SWARM, /* several hosts per stage, of which a micro-batch uses any (SWARM) */
     DSGD_PIPELINE_KINDS,
-    DSGD_PIPELINE_ORDERED = DSGD_PIPELINE_SWARM /* all earlier kinds have a fixed order */
+    /* all earlier kinds have a fixed order */
+    DSGD_PIPELINE_ORDERED = DSGD_PIPELINE_SWARM
 } dsgd_pipeline_kind;
 
 /**

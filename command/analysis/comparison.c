@@ -88,8 +88,9 @@ static bool is_there(const dsgd_comparison *c, size_t m)
     const size_t none = c->csv.n_columns;
     if (to_target && c->target.column == NULL)
         return false;
+    /* The time to the target needs no other column. */
     if (m == DSGD_TO_TARGET)
-        return true; /* The time to the target needs no other column. */
+        return true;
     if (to_target && (dsgd_csv_column(&c->csv, measure->along) == none ||
                       dsgd_csv_column(&c->curves.csv, measure->along) == c->curves.csv.n_columns))
         return false;

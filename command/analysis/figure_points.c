@@ -144,8 +144,9 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
     DSGD_TRY(find_columns(&t, quantities, error));
     for (size_t row = 0; row < csv->n_rows; row++) {
         if (t.y == NULL && (*dsgd_field_of(csv, row, "over") != '\0' ||
+                            /* Skip ratios and bounds, because figures do not draw them. */
                             strcmp(dsgd_field_of(csv, row, "relation"), "~") != 0))
-            continue; /* Skip ratios and bounds, because figures do not draw them. */
+            continue;
         /* Skip a row of the user that matches no run; has_runs() prints a warning. */
         if (!shipped && !has_runs(&t, row))
             continue;

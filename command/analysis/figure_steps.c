@@ -113,7 +113,8 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
             double sum = 0;
             if (marks)
                 put_marks(out, &of[b], ((double)(b % runs->drawn.n) + 0.5) / (double)runs->drawn.n);
-            else if (of[b].n == 0) /* gnuplot does not count a block without rows. */
+            /* gnuplot does not count a block without rows. */
+            else if (of[b].n == 0)
                 fputs("NaN,NaN\n", out);
             else
                 fprintf(out, "%.9g,0\n", of[b].v[0].step_s);

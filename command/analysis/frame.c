@@ -128,8 +128,9 @@ static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *
  */
 static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 {
+    /* Without --by, the compared key is the first key, the algorithm. */
     if (by == NULL)
-        return DSGD_OK; /* Without --by, the compared key is the first key, the algorithm. */
+        return DSGD_OK;
     const char **const names = dsgd_keep(f->n_keys + 1, sizeof *names);
     size_t short_name = f->n_keys;
     f->by = f->n_keys;

@@ -134,7 +134,8 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
         dsgd_append(&settings, "quantity='%s'; ", figure);
     for (size_t i = 0; i < a->logs.n; i++)
         dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
-    if (!a->has_runs) /* Without runs.csv, an existing data.gp comes from another program. */
+    /* Without runs.csv, an existing data.gp comes from another program. */
+    if (!a->has_runs)
         dsgd_append(&settings, "no_data=1; ");
     return settings;
 }

@@ -18,8 +18,9 @@ typedef struct parser {
 } parser;
 
 enum {
+    /* argp key of the first option in a table; options with a letter use the letter as their key */
     FIRST_KEY = 256
-}; /* argp key of the first option in a table; options with a letter use the letter as their key */
+};
 
 static int key_of(const dsgd_argument *options, size_t i)
 {

@@ -13,7 +13,8 @@ typedef enum dsgd_argument_kind {
     DSGD_ARGUMENT_TEXTS, /* The field is a dsgd_texts, because the option may be repeated. */
     DSGD_ARGUMENT_COUNT, /* The field is an int64_t, from 1 to 1000000. */
     DSGD_ARGUMENT_SECONDS, /* The field is a double above 0. The user may add a unit of time. */
-    DSGD_ARGUMENT_WORD /* The field is an int, the index of the given word. */
+    /* The field is an int, the index of the given word. */
+    DSGD_ARGUMENT_WORD
 } dsgd_argument_kind;
 
 /** An option of a command line. A row whose name is NULL ends a table of options. */

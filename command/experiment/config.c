@@ -347,8 +347,9 @@ const char *dsgd_yaml_text(dsgd_yaml *entry)
     const char *const text =
         entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
     check_memory(text);
+    /* If memory is short, libfyaml returns an empty text instead of NULL. */
     if (text != NULL && *text == '\0' && fy_node_get_scalar_length(entry) > 0)
-        dsgd_no_memory(); /* If memory is short, libfyaml returns an empty text instead of NULL. */
+        dsgd_no_memory();
     return text;
 }
 

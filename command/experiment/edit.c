@@ -48,7 +48,8 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
     if (node == NULL)
         return false;
     struct fy_node_pair *const old = fy_node_mapping_lookup_pair_by_simple_key(mapping, key, FY_NT);
-    if (old != NULL) /* Remove the old value, because libfyaml would extend an old list. */
+    /* Remove the old value, because libfyaml would extend an old list. */
+    if (old != NULL)
         fy_node_free(fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(old)));
     struct fy_node *const name = fy_node_create_scalar_copy(document, key, FY_NT);
     if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0) {

@@ -79,8 +79,9 @@ dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
     if (n >= MOST)
         return dsgd_refuse(error, "%s: the text has %s or more; give only the part with the tables",
                            path, dsgd_import_bytes(MOST));
+    /* Remove the byte order mark. */
     if (strncmp(*text, "\xef\xbb\xbf", 3) == 0)
-        memset(*text, ' ', 3); /* Remove the byte order mark. */
+        memset(*text, ' ', 3);
     blank_controls(*text, n, "\t\r\n");
     return DSGD_OK;
 }

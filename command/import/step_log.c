@@ -65,8 +65,9 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
     const char *const from = dsgd_xprintf("%s:%.0f-%.0f, whole steps", w->path, w->log.lines[0],
                                           w->log.lines[w->log.n - 1]);
     (void)error;
+    /* A profile contains more than a log, so use the profile instead. */
     if (m->parts[DSGD_IMPORT_WORKLOAD] != NULL)
-        return DSGD_OK; /* A profile contains more than a log, so use the profile instead. */
+        return DSGD_OK;
     dsgd_steps all = {.file = w->path,
                       .column = "steps",
                       .is_whole = true,

@@ -222,7 +222,8 @@ static void add_quantiles(const dsgd_steps *m, char **text)
     dsgd_append(text, "  - kind: quantiles\n    scale: true\n    table: {");
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         const double beyond = fmin(percents[i], 100 - percents[i]) / 100 * (double)m->n;
-        if (beyond > 0 && beyond < 2) /* Skip quantiles beyond which there are too few values. */
+        /* Skip quantiles beyond which there are too few values. */
+        if (beyond > 0 && beyond < 2)
             continue;
         const double x =
             gsl_stats_quantile_from_sorted_data(m->seconds, 1, m->n, percents[i] / 100);

@@ -23,14 +23,16 @@ typedef enum dsgd_counts {
      * Counts for status ok and diverged: times, traffic and costs do not depend on trained values.
      */
     DSGD_COUNTS_TIMED,
-    DSGD_COUNTS_LEARNED /* Counts only for status ok: results of training. */
+    /* Counts only for status ok: results of training. */
+    DSGD_COUNTS_LEARNED
 } dsgd_counts;
 
 /** The type of a cell in memory and in the file. */
 typedef enum dsgd_cell_kind {
     DSGD_CELL_NUMBER, /* double, printed with all its digits; empty if it is NAN */
     DSGD_CELL_HUNDREDTHS, /* double, printed with two decimals */
-    DSGD_CELL_TEXT /* const char *, printed as text */
+    /* const char *, printed as text */
+    DSGD_CELL_TEXT
 } dsgd_cell_kind;
 
 typedef struct dsgd_column {
@@ -107,7 +109,8 @@ void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key,
 typedef enum dsgd_schema_form {
     DSGD_SCHEMA_TEXT,
     DSGD_SCHEMA_MARKDOWN, /* Markdown tables for the documentation */
-    DSGD_SCHEMA_JSON /* the file dsgd.json, which dsgd.py reads */
+    /* the file dsgd.json, which dsgd.py reads */
+    DSGD_SCHEMA_JSON
 } dsgd_schema_form;
 
 /** Prints every results file with its columns, units and meanings, for `dsgd describe results`. */

@@ -100,8 +100,9 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
         {"libraries",
          "the results of this experiment with other libraries or on another kind of CPU"},
     };
+    /* An earlier command failed before it had any results. */
     if (!dsgd_can_read("%s/runs.csv", folder) && !dsgd_parts_exist(folder))
-        return NULL; /* An earlier command failed before it had any results. */
+        return NULL;
     if (old == NULL && !dsgd_can_read("%s/manifest.json", folder))
         return "results without a manifest.json";
     if (old != NULL && !json_is_array(json_object_get(old, "swept")))

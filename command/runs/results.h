@@ -21,7 +21,8 @@
 typedef enum dsgd_run_state {
     DSGD_RUN_ABSENT, /* no complete part */
     DSGD_RUN_HAS_ROW, /* row with status failed or timeout */
-    DSGD_RUN_DONE /* row with status ok or diverged */
+    /* row with status ok or diverged */
+    DSGD_RUN_DONE
 } dsgd_run_state;
 
 /** The results in a folder when they were last read or joined. Runs are numbered from 0. */

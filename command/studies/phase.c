@@ -342,7 +342,8 @@ static double share_of(const double *values, size_t from, size_t at, size_t to)
 {
     if (from == to)
         return 0;
-    if (values[from] > 0) /* If the values are positive, use logarithms, as in ranges with `log`. */
+    /* If the values are positive, use logarithms, as in ranges with `log`. */
+    if (values[from] > 0)
         return log(values[at] / values[from]) / log(values[to] / values[from]);
     return (values[at] - values[from]) / (values[to] - values[from]);
 }
@@ -531,7 +532,8 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
      * throughput of the other algorithms.
      */
     for (const dsgd_phase_place *c = phase->places; c < phase->places + phase->n_places; c++) {
-        if (c->at[0] == 0) /* Separate the lines of the grid by blank lines, as gnuplot requires. */
+        /* Separate the lines of the grid by blank lines, as gnuplot requires. */
+        if (c->at[0] == 0)
             fputc('\n', stream);
         dsgd_csv_number(stream, phase->values[0][c->at[0]]);
         dsgd_csv_numbers(stream, &phase->values[1][c->at[1]], 1);

@@ -137,7 +137,8 @@ typedef enum order {
     SLOWER = -1, /* The first series is slower. */
     TIE = 0, /* The ratio is within DSGD_TIE or within the confidence interval. */
     FASTER = 1,
-    UNKNOWN = 2 /* The series have no seed in common. */
+    /* The series have no seed in common. */
+    UNKNOWN = 2
 } order;
 
 static order order_of(const analysis *a, const dsgd_frame_point *p, const dsgd_frame_point *q)

@@ -39,7 +39,8 @@ typedef enum dsgd_codec_kind {
     DSGD_CODEC_TIMES, /* A z: a factor of `rows` rows, from a factor z of `columns` rows */
     DSGD_CODEC_TRANSPOSED_TIMES, /* A^T z: a factor of `columns` rows, from a factor z of `rows`
                                   * rows */
-    DSGD_CODEC_OUTER /* the matrix x z^T, from factors x of `rows` rows and z of `columns` rows */
+    /* the matrix x z^T, from factors x of `rows` rows and z of `columns` rows */
+    DSGD_CODEC_OUTER
 } dsgd_codec_kind;
 
 /**

@@ -22,7 +22,8 @@ enum {
     LANES = 64, /* number of independent partial sums of all_finite() */
     LINE_BYTES = 64, /* bytes of a cache line */
     FETCHED_SAMPLES = 32, /* most samples that are prefetched per operation */
-    LEAST_AHEAD = 16384 /* if `ahead` has fewer bytes left, `then` is prefetched */
+    /* if `ahead` has fewer bytes left, `then` is prefetched */
+    LEAST_AHEAD = 16384
 };
 
 extern const dsgd_device DEVICE;

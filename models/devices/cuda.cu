@@ -42,7 +42,8 @@ namespace
 enum : uint32_t {
     BATCH = 2048, /* most operations per launch */
     EVALUATED_SAMPLES = 256, /* samples per replica in an evaluation */
-    MOST_PARTS = 5 /* most arrays that a call stages */
+    /* most arrays that a call stages */
+    MOST_PARTS = 5
 };
 /* Largest workspace in reals; it also takes at most an eighth of the memory. */
 const size_t most_workspace = (size_t)1 << 30;
@@ -189,8 +190,9 @@ template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t 
 /** Returns true if an allocation succeeded, and false if there was no memory. */
 bool has_memory(cudaError_t error)
 {
+    /* clears the error of the CUDA runtime */
     if (error == cudaErrorMemoryAllocation)
-        cudaGetLastError(); /* clears the error of the CUDA runtime */
+        cudaGetLastError();
     else
         DSGD_CUDA(error);
     return error == cudaSuccess;

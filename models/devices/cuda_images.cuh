@@ -254,8 +254,9 @@ struct max_pool_body {
         load_wide<WIDE>(y, corner);
         for_those_before<WIDE>(p, corner, p.kernel_size, 0, [&](const real *z) {
 #pragma unroll
+            /* a NaN stays NaN */
             for (uint32_t j = 0; j < WIDE; j++)
-                y[j] = z[j] <= y[j] || y[j] != y[j] ? y[j] : z[j]; /* a NaN stays NaN */
+                y[j] = z[j] <= y[j] || y[j] != y[j] ? y[j] : z[j];
         });
         store_wide<WIDE>(t.y + (size_t)e * WIDE, y);
     }

@@ -12,7 +12,8 @@ namespace
 {
 
 enum : uint32_t {
-    MOST_BATCHED = 128 /* most blocks for the batched products of a replica */
+    /* most blocks for the batched products of a replica */
+    MOST_BATCHED = 128
 };
 
 /**

@@ -18,7 +18,8 @@ namespace
 enum : uint32_t {
     MOST_LINKS = 8, /* most layers of a network that the kernel supports */
     GROUPS = 4, /* groups of samples in a tile: thread group g has samples g, g + GROUPS, ... */
-    MOST_BEHIND = 32 /* reals that a tile may read, without using them, after a tensor */
+    /* reals that a tile may read, without using them, after a tensor */
+    MOST_BEHIND = 32
 };
 
 /**
@@ -285,8 +286,9 @@ __device__ void link_forward(const mlp_link &l, const replica &r, real *shared)
         product_tiles<16>(p);
     else if (p.parts == 8)
         product_tiles<8>(p);
+    /* parts is 4: other tilings do not occur with one row per sample */
     else
-        product_tiles<4>(p); /* parts is 4: other tilings do not occur with one row per sample */
+        product_tiles<4>(p);
 }
 
 /** Computes dX = dY W^T and the backward pass of the preceding ReLU. */

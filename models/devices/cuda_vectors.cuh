@@ -13,7 +13,8 @@ namespace
 {
 
 enum : uint32_t {
-    AHEAD = 4 /* number of inputs of a combination that are loaded before they are added */
+    /* number of inputs of a combination that are loaded before they are added */
+    AHEAD = 4
 };
 
 /** A cell: CELL adjacent numbers, in registers. */
@@ -187,7 +188,8 @@ template <bool ADAPTIVE> __device__ bool update_all(const update &u)
     };
     if (!ADAPTIVE || n % CELL == 0)
         for_cells(n, body, rest);
-    else /* the second moments do not start at a whole cell */
+    /* the second moments do not start at a whole cell */
+    else
         for_numbers(n, rest);
     return finite;
 }

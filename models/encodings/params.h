@@ -29,7 +29,8 @@ typedef struct dsgd_encoding_params {
 enum {
     DSGD_REDUCE_GATHER,
     DSGD_REDUCE_REGIONS, /* only for top_k */
-    DSGD_REDUCE_BIDIRECTIONAL = DSGD_REDUCE_REGIONS /* only for sign, uniform and qsgd */
+    /* only for sign, uniform and qsgd */
+    DSGD_REDUCE_BIDIRECTIONAL = DSGD_REDUCE_REGIONS
 };
 
 /** Parameters of encodings top_k, random_k and threshold. */

@@ -30,14 +30,16 @@ typedef struct operand {
 typedef enum sample_axis {
     SAMPLES_ALONG_M, /* the rows of A and C: one product with m = rows per sample * samples */
     SAMPLES_ALONG_K, /* the sum: one product with k = rows per sample * samples */
-    SAMPLES_BATCHED /* no dimension: one product per sample and head (batched matmul) */
+    /* no dimension: one product per sample and head (batched matmul) */
+    SAMPLES_BATCHED
 } sample_axis;
 
 /** Use of the bias of a linear layer, which is an additional row after the weights W. */
 typedef enum bias_row {
     BIAS_NONE,
     BIAS_ADD, /* adds the bias: C[i] += B[k] for every row i */
-    BIAS_GRAD /* computes the gradient of the bias: C[m] <- the sum over the rows of B */
+    /* computes the gradient of the bias: C[m] <- the sum over the rows of B */
+    BIAS_GRAD
 } bias_row;
 
 enum { MOST_MATMULS = 2 /* largest number of products in one call of multiply() */ };

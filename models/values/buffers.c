@@ -43,7 +43,8 @@ enum {
                                  * leave it earlier */
     SURPLUS_COUNT = 32, /* number of free buffers in a pool above which other threads take buffers
                          * from it */
-    SURPLUS_BYTES = 4 << 20 /* total size of these free buffers */
+    /* total size of these free buffers */
+    SURPLUS_BYTES = 4 << 20
 };
 
 void dsgd_buffers_open(dsgd_values *values)

@@ -444,8 +444,9 @@ static bool work(dsgd_values *values, uint32_t thread)
     run_queue *const queue = &values->queues[thread];
     dsgd_batch *const b = &queue->now;
     const size_t before = values->n_unfinished;
+    /* skipping nodes can have made other nodes ready */
     if (!take_batch(values, thread, b))
-        return values->n_unfinished < before; /* skipping nodes can have made other nodes ready */
+        return values->n_unfinished < before;
     count_batch(&values->stats, b);
     dsgd_executor_wake(values);
     pthread_mutex_unlock(&values->lock);

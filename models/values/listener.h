@@ -19,7 +19,8 @@ typedef enum dsgd_made_by {
     DSGD_MADE_UPDATE, /* uses where, piece, rate, and x[n]: x, g, and v if the optimizer has a state
                        */
     DSGD_MADE_COMBINATION, /* uses where, piece, x[n], elements (n weights), divisor */
-    DSGD_MADE_ENCODED /* uses where, piece, x[n], codec */
+    /* uses where, piece, x[n], codec */
+    DSGD_MADE_ENCODED
 } dsgd_made_by;
 
 /** A call that creates values. Calls of evaluations have no kind and are not reported. */

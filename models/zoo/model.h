@@ -15,7 +15,8 @@ enum { DSGD_MAX_LAYERS = 64, DSGD_MAX_FILLS = 128 };
 typedef enum dsgd_loss_kind {
     DSGD_LOSS_SQUARED, /* 1/2 (z - target)^2 of the single output z */
     DSGD_LOSS_CROSS_ENTROPY, /* softmax cross-entropy of n_classes logits, as the mean over rows */
-    DSGD_LOSS_POLICY /* policy gradient over the steps that the network takes in an environment */
+    /* policy gradient over the steps that the network takes in an environment */
+    DSGD_LOSS_POLICY
 } dsgd_loss_kind;
 
 /**

@@ -64,7 +64,8 @@ static dsgd_status compare_models(dsgd_tester *t, const dsgd_trial *trial, diffe
     DSGD_TRY(dsgd_trial_run(t, &baseline, &want));
     for (int w = 0; w < trial->config.workers && d->worker < 0; w++) {
         d->distance = dsgd_trial_distance(got.x[w], want.x[w], got.n_params);
-        if (!(d->distance <= dsgd_trial_rounding(t))) /* a distance of NAN counts as a difference */
+        /* a distance of NAN counts as a difference */
+        if (!(d->distance <= dsgd_trial_rounding(t)))
             d->worker = w;
     }
     return DSGD_OK;

@@ -15,8 +15,9 @@
  */
 static double learning_rate(const dsgd_worker *w, int64_t made)
 {
+    /* the learning rate has no effect if nothing is trained */
     if (w->engine->config->learning == NULL)
-        return 1; /* the learning rate has no effect if nothing is trained */
+        return 1;
     return dsgd_optimizer_lr(&w->engine->config->learning->optimizer,
                              dsgd_is_server(w) ? made : w->node.step);
 }
@@ -69,8 +70,9 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
     DSGD_OWN(self, x, g);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_update_when_ready(w, (dsgd_update){.apply = local_step_piece, .y = x, .x = g});
+    /* wakes assist(), which may wait for local steps in dsgd_next_turn() */
     if (dsgd_vector_ready(g))
-        dsgd_work_wake(w); /* wakes assist(), which may wait for local steps in dsgd_next_turn() */
+        dsgd_work_wake(w);
 }
 
 /* --- values of gradients ---------------------------------------------------------------------- */
@@ -274,8 +276,9 @@ static void end_pieces(dsgd_worker *w)
         c->ready_s[k] = dsgd_now_s();
     dsgd_updates_apply(w, before);
     dsgd_ready_wake(w);
+    /* wakes assist(), which may wait in dsgd_next_turn() */
     if (over)
-        dsgd_work_wake(w); /* wakes assist(), which may wait in dsgd_next_turn() */
+        dsgd_work_wake(w);
 }
 
 dsgd_await dsgd_gpu_next(void *worker)

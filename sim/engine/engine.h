@@ -32,7 +32,8 @@
 
 enum {
     DSGD_MAX_BITS = 20, /* number of bits of a rank */
-    DSGD_ACTIVATION_BYTES = 4 /* size of an activation message of a partial collective */
+    /* size of an activation message of a partial collective */
+    DSGD_ACTIVATION_BYTES = 4
 };
 
 typedef struct dsgd_engine dsgd_engine;

@@ -188,7 +188,8 @@ static const dsgd_waiting answering = {"dsgd_pair_answer", lacks_reply};
 static dsgd_packet *next_question(dsgd_worker *w, int from)
 {
     dsgd_mailbox *const mailbox = questions_to(w, from);
-    if (w->engine->layout.n_channels > 1) /* Other chunks may arrive while this chunk is handled. */
+    /* Other chunks may arrive while this chunk is handled. */
+    if (w->engine->layout.n_channels > 1)
         dsgd_mailbox_own(mailbox);
     /* only reports about workers that wait for ever read this job */
     pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited);

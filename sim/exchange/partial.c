@@ -247,8 +247,9 @@ static void notify(dsgd_worker *w, int link, int64_t position)
         is_alarm ? dsgd_now_s() + dsgd_contention_free_s(engine, rank, to, DSGD_ACTIVATION_BYTES)
                  : INFINITY;
     dsgd_observe_activation(engine, rank, to, position, end_s);
+    /* The receiver would ignore this activation. */
     if (is_alarm && has_reached(&engine->workers[to], position))
-        return; /* The receiver would ignore this activation. */
+        return;
     activation *const sent = dsgd_run_alloc(engine, sizeof *sent);
     *sent = (activation){NULL, &engine->workers[to], position, link};
     if (is_alarm)

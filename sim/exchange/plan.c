@@ -201,7 +201,8 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
         phase.reduced =
             (plan->encoding.gathers ? phase.bytes : phase.reduced) * plan->encoding.added;
         phase.decoded = phase.bytes * plan->encoding.decoded;
-        if (round == plan->half - 1) /* the member's part of the sum is now complete */
+        /* the member's part of the sum is now complete */
+        if (round == plan->half - 1)
             phase.decoded += plan->encoding.again;
     }
     return phase;
@@ -290,7 +291,8 @@ static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_collective_kind part, int n,
 {
     const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
     if (part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_REENCODED &&
-        e->decodes) /* Each member's part is compressed separately. */
+        /* Each member's part is compressed separately. */
+        e->decodes)
         one = n * dsgd_encoding_bytes(&e->encoding, whole / n, e->value_bytes);
     if (gathers && n * one >= 2 * whole)
         return dsgd_plan_of(way, part, n, whole);

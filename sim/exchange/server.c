@@ -91,8 +91,9 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
                          job->kind == PUSH ? dsgd_packet_cost_s(w)
                                            : dsgd_piece_cost_s(w, &job->reply->content, k, 1));
     dsgd_job_finish(any_job);
+    /* end_fetch() handles the answer */
     if (job->kind == FETCH)
-        return; /* end_fetch() handles the answer */
+        return;
     dsgd_packet_free(w, job->reply);
     dsgd_value_release(engine->learning.values, job->mine.value);
     dsgd_run_free(job);

@@ -59,7 +59,8 @@ static void await_first(struct dsgd_turns *turns)
 
 static void sleep_until(double at_s)
 {
-    while (dsgd_now_s() < at_s) /* repeats the sleep if its end was rounded down */
+    /* repeats the sleep if its end was rounded down */
+    while (dsgd_now_s() < at_s)
         dsgd_sleep(at_s - dsgd_now_s());
 }
 

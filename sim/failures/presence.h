@@ -12,7 +12,8 @@
 typedef enum dsgd_presence_state {
     DSGD_HERE,
     DSGD_DOWN, /* the worker has failed */
-    DSGD_JOINS /* the worker is repaired, and restores its state */
+    /* the worker is repaired, and restores its state */
+    DSGD_JOINS
 } dsgd_presence_state;
 
 /** The presence of a worker. Written by rejoin.c. */

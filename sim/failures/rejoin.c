@@ -110,8 +110,9 @@ void dsgd_take_workers_down(dsgd_engine *engine)
         announce(w);
         if (computes)
             dsgd_lose_computation(w);
+        /* the restart of this worker begins again */
         else
-            dsgd_work_wake(w); /* the restart of this worker begins again */
+            dsgd_work_wake(w);
     }
 }
 
@@ -209,8 +210,9 @@ void dsgd_quorum_count_wait(const dsgd_worker *w, const int *ranks, int n)
     dsgd_interval wait = {w->presence.changed_s, dsgd_now_s()};
     for (int i = 0; i < n; i++) {
         const dsgd_worker *const other = &engine->workers[ranks[i]];
+        /* a running worker still computes, so the others wait for it, not for w */
         if (other->presence.state == DSGD_HERE && dsgd_computing(other))
-            return; /* a running worker still computes, so the others wait for it, not for w */
+            return;
         if (other->presence.state == DSGD_HERE)
             wait.since_s = fmax(wait.since_s, other->gpu.computation.end_s);
     }

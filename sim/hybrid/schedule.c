@@ -199,8 +199,9 @@ static bool find_needed(const places *p, dsgd_pipeline_task *task)
                   stages = p->pipeline->shape.n_stages;
     const int64_t other = (task->host + (forward != is_second ? stages - 1 : 1)) % stages;
     task->needs = task->link = -1;
+    /* the input of the task is on the task's own host */
     if (task->phase == DSGD_WEIGHTS || from < 0 || from == p->n_parts)
-        return true; /* the input of the task is on the task's own host */
+        return true;
     task->needs = *place(p, task, from);
     if (other != task->host)
         task->link =

@@ -46,7 +46,8 @@ typedef enum dsgd_pipeline_phase {
     DSGD_FORWARD,
     DSGD_BACKWARD,
     DSGD_WEIGHTS,
-    DSGD_LOST /* a task that was ended by a failure */
+    /* a task that was ended by a failure */
+    DSGD_LOST
 } dsgd_pipeline_phase;
 
 typedef struct dsgd_pipeline_task {

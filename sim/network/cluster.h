@@ -16,7 +16,8 @@
 typedef enum dsgd_network_kind {
     DSGD_NETWORK_FLOWS, /* Messages share every link of their paths in a max-min fair way
                          * (maxmin.c). */
-    DSGD_NETWORK_SIMGRID /* SimGrid computes the time of each message. */
+    /* SimGrid computes the time of each message. */
+    DSGD_NETWORK_SIMGRID
 } dsgd_network_kind;
 
 extern const char *const dsgd_network_names[]; /* names of networks, with a dsgd_network_kind as
@@ -235,7 +236,8 @@ typedef struct dsgd_await {
         DSGD_AWAIT_FLOPS, /* the end of a computation on the actor's host */
         DSGD_AWAIT_TRANSFER, /* the end of a transfer, like dsgd_transfer_wait() */
         DSGD_AWAIT_SENDRECV, /* the end of a send and a receive, like dsgd_sendrecv() */
-        DSGD_AWAIT_CALL /* the return of a function, which may itself wait */
+        /* the return of a function, which may itself wait */
+        DSGD_AWAIT_CALL
     } kind;
     double amount; /* number of seconds, number of floating-point operations, or number of bytes
                     * to send */

@@ -207,8 +207,9 @@ static double age_of(const dsgd_worker *user, int64_t by_owner, size_t piece, in
 void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight)
 {
     dsgd_engine *const engine = user->engine;
+    /* a contribution of zeros has no age */
     if (stamp < 0)
-        return; /* a contribution of zeros has no age */
+        return;
     const double age = age_of(user, dsgd_local_steps(&engine->workers[owner], piece), piece, stamp);
     add(&engine->accounts.staleness, &engine->result->staleness_max, (dsgd_lag){age, age}, weight);
     *bin_of(&engine->result->ages, age) += weight;
@@ -252,8 +253,9 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
 void dsgd_count_dropped(dsgd_worker *sender, int64_t step, double share)
 {
     sender->engine->result->dropped++;
+    /* the dropped step has not been counted yet */
     if (sender->node.step == step)
-        sender->gpu.computation.share = 0; /* the dropped step has not been counted yet */
+        sender->gpu.computation.share = 0;
     else
         sender->engine->progress.whole_steps -= share;
 }

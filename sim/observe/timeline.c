@@ -163,7 +163,8 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
     mark.peer = -1;
     dsgd_timeline_mark(w, mark);
     if (w->engine->accounts.timeline != NULL &&
-        !is_kept(w->engine)) /* if spans are kept, other events check the waits soon */
+        /* if spans are kept, other events check the waits soon */
+        !is_kept(w->engine))
         dsgd_timeline_look(w->engine, w->host);
 }
 

@@ -126,7 +126,8 @@ typedef enum dsgd_initiator {
     DSGD_FIRST_ARRIVER, /* The first worker that arrives at the version activates it. */
     DSGD_RANDOM_WORKER, /* One worker, drawn at random for each version, activates it. All workers
                          * make the same draw. */
-    DSGD_EACH_IN_TURN /* Worker (version mod P) activates the version. */
+    /* Worker (version mod P) activates the version. */
+    DSGD_EACH_IN_TURN
 } dsgd_initiator;
 
 /**

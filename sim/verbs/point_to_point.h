@@ -20,7 +20,8 @@ typedef enum dsgd_shares {
      * j)).
      */
     DSGD_DOUBLY_STOCHASTIC,
-    DSGD_COLUMN_STOCHASTIC /* a_ij = 1 / (1 + number of receivers of j) */
+    /* a_ij = 1 / (1 + number of receivers of j) */
+    DSGD_COLUMN_STOCHASTIC
 } dsgd_shares;
 
 /**
@@ -171,7 +172,8 @@ void dsgd_message_drop(dsgd_node *self, const dsgd_message *message);
 enum {
     DSGD_ON_MESSAGE = 1, /* a message has arrived: dsgd_recv() would return it at once */
     DSGD_ON_GRADIENT = 2, /* no gradient is being computed */
-    DSGD_ON_REQUEST = 4 /* a request is done: dsgd_request_wait() would return at once */
+    /* a request is done: dsgd_request_wait() would return at once */
+    DSGD_ON_REQUEST = 4
 };
 
 /**

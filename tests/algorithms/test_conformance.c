@@ -241,7 +241,8 @@ static const struct {
      "law KEEPS_MEAN: faulty by default: the law is declared with the option `length`"},
     {{DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", -1})},
      "period=-1, which the table of options does"},
-    {{DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"way=torus", 0})}, "way=torus, but there is no such"},
+    {{DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"way=torus", 0})},
+     "way=torus, but there is no entry of that name"},
 };
 
 TEST_ROWS(wrong_laws_fail, wrong_laws)
@@ -353,7 +354,7 @@ TEST(stopping_an_unknown_worker_is_rejected)
     support_dies(c, 1, &stop);
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
-    ck_assert_has(got->error.text, "they are 0 to 3");
+    ck_assert_has(got->error.text, "worker must be between 0 and 3, got 4");
 }
 
 /**

@@ -129,7 +129,8 @@ typedef enum dsgd_counterfactual {
 #undef X
         DSGD_N_COUNTERFACTUALS,
     DSGD_N_CAUSES = DSGD_BY_LOCAL_SGD,
-    DSGD_N_PLAIN_CAUSES = DSGD_WITHOUT_FAILURES /* number of causes that do not concern failures */
+    /* number of causes that do not concern failures */
+    DSGD_N_PLAIN_CAUSES = DSGD_WITHOUT_FAILURES
 } dsgd_counterfactual;
 
 /** Names of the counterfactuals. They complete "what if" in tables, and "with" in sentences. */

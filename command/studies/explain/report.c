@@ -458,8 +458,9 @@ dsgd_status dsgd_explained_print(const dsgd_experiment *experiment, const dsgd_r
     DSGD_TRY(dsgd_frame_open(&runs, &(dsgd_framing){.planned = true}, &f, error));
     point *const points = dsgd_keep(f.n_points + 1, sizeof *points);
     for (const dsgd_frame_point *of = f.points; of < f.points + f.n_points; of++) {
+        /* Skip counterfactuals, because gain_of() reads them. */
         if (*dsgd_frame_value(&f, of, f.n_keys - 1) != '\0')
-            continue; /* Skip counterfactuals, because gain_of() reads them. */
+            continue;
         points[n] = point_of(&e, &f, of);
         if (points[n].n == 0)
             printf("%s: no run has results to explain\n\n", points[n].label);

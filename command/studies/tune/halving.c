@@ -221,8 +221,9 @@ size_t dsgd_tune_beside(const dsgd_tune *t, const dsgd_tuned *a, size_t candidat
 {
     const char *const value = dsgd_tune_value(t, candidate, k);
     double number = 0;
+    /* Values that are words have no neighbours. */
     if (value == NULL || !dsgd_parse_number(value, NULL, &number))
-        return SIZE_MAX; /* Values that are words have no neighbours. */
+        return SIZE_MAX;
     for (size_t c = candidate + (size_t)way; c - a->first < a->n; c += (size_t)way)
         if (is_alike(t, candidate, c, k))
             return c;

@@ -161,8 +161,9 @@ static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
     if (whole.steps == 0 && whole.seconds == 0 && whole.samples == 0)
         return dsgd_refuse(error, "until must contain steps, seconds or samples, because early "
                                   "rounds run for a part of them");
+    /* The run can end when it reaches the target. */
     if (t->on != DSGD_TUNE_FINAL && !t->target.below)
-        whole.accuracy = t->target.value; /* The run can end when it reaches the target. */
+        whole.accuracy = t->target.value;
     t->is_prefix = whole.seconds == 0 && whole.samples == 0 && run->learning.evaluate.every > 0;
     for (int k = DSGD_TUNE_MOST_LENGTHS - 1; k >= 0; k--) {
         const double part = pow(DSGD_TUNE_ETA, k);
@@ -173,8 +174,9 @@ static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
         length.samples = ceil(whole.samples / part);
         const dsgd_until *const last = t->n_lengths == 0 ? NULL : &t->lengths[t->n_lengths - 1];
         if (last != NULL && length.steps <= last->steps && length.seconds <= last->seconds &&
+            /* Drop the previous length, because it is not shorter than this one. */
             length.samples <= last->samples)
-            t->n_lengths--; /* Drop the previous length, because it is not shorter than this one. */
+            t->n_lengths--;
         t->lengths[t->n_lengths++] = length;
     }
     return DSGD_OK;

@@ -24,7 +24,8 @@ enum {
     DSGD_TUNE_ETA = 3,
     DSGD_TUNE_FINALISTS = 2,
     DSGD_TUNE_MOST_LENGTHS = 4, /* largest number of different lengths of runs */
-    DSGD_TUNE_MOST_RUNGS = DSGD_TUNE_MOST_LENGTHS + 1 /* Two rungs have the full length. */
+    /* Two rungs have the full length. */
+    DSGD_TUNE_MOST_RUNGS = DSGD_TUNE_MOST_LENGTHS + 1
 };
 
 typedef struct dsgd_candidate {

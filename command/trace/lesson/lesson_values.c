@@ -141,8 +141,8 @@ static void apply_at_worker(follower *f, size_t entry)
  */
 static void apply_at_server(follower *f, size_t entry)
 {
-    static const double whole =
-        0.999; /* smallest weight of a local step, as a share of the learning rate */
+    /* smallest weight of a local step, as a share of the learning rate */
+    static const double whole = 0.999;
     const dsgd_ledger *const ledger = &f->run->ledger;
     const dsgd_ledger_entry *const e = &ledger->entries[entry];
     const size_t to = f->run->before[entry];

@@ -128,9 +128,6 @@ void dsgd_view_write_csv(const dsgd_view *view, FILE *stream);
 /** Writes a text to a file, compressed if @p path ends in .gz. */
 dsgd_status dsgd_text_write(const char *path, const char *text, size_t n, dsgd_error *error);
 
-/** Writes a text to a file, compressed if @p path ends in .gz. */
-dsgd_status dsgd_text_write(const char *path, const char *text, size_t n, dsgd_error *error);
-
 /**
  * Returns the entry of an algorithm in an experiment file, such as {name: easgd, period: 2}. If the
  * file has no such entry, returns an entry that contains only the name.
