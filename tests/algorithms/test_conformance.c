@@ -230,7 +230,7 @@ static const struct {
     {{DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})},
      "law ALLREDUCE: faulty with period=1 at P=2: period: 1, but 5 or more are needed; every P "
      "that "
-     "was tried is refused"},
+     "was tried is rejected"},
     {{DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 6})},
      "law ALLREDUCE: faulty with period=6 at P=2: after step 0 worker 0 is off by "},
     {{DSGD_LAW_PLAIN_SGD, DSGD_WITH({"way", DRIFTS})},
