@@ -1,8 +1,8 @@
 /**
  * @file test_against_arrivals.c
- * Compares whole runs with emulations whose results depend on the order of arrivals
- * (tests/support/arrivals.h). The step times come from a file: one step in six takes up to 6 s
- * more. Messages have one byte and take a microsecond each.
+ * Compares whole runs with emulations whose results depend on the order in which messages arrive
+ * (tests/support/arrivals.h). The step times come from a file, in which one step in six takes up to
+ * 6 s more. Each message has one byte and takes a microsecond.
  */
 #include <unistd.h>
 
@@ -80,7 +80,8 @@ static support_pair *pair_of(const char *algorithm, int i)
 
 SUITE(against_arrivals, "late", .seconds = 120);
 
-TEST_RANGE(ssp, 0, 4 * N_CASES) /* _i selects workers, end and slack */
+TEST_RANGE(ssp, 0, 4 * N_CASES) /* _i selects the number of workers, the end of the run and the
+                                 * slack */
 {
     static const long slacks[] = {0, 1, 3, -1};
     support_pair *const t = pair_of("ssp", _i);
@@ -90,7 +91,8 @@ TEST_RANGE(ssp, 0, 4 * N_CASES) /* _i selects workers, end and slack */
     expect_same(t);
 }
 
-TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i selects workers, end, backups and rule */
+TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i selects the number of workers, the end of the run,
+                                            * the number of backup workers and the rule */
 {
     static const int backups[] = {0, 1, 3};
     support_pair *const t = pair_of("backup_workers", _i);
@@ -103,23 +105,27 @@ TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i selects workers, end, backups a
     expect_same(t);
 }
 
-TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS) /* _i selects workers, end and batch */
+TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS) /* _i selects the number of workers, the end of the
+                                                * run and the batch */
 {
     static const long batches[] = {1, 3, -1, 11};
-    const long batch = batches[_i / N_CASES]; /* -1 stands for the number of workers */
-    support_pair *const t =
-        pair_of("rennala", batch > 3 ? N_COUNTS + _i : _i); /* a batch of 11 needs the later end */
+    const long batch = batches[_i / N_CASES]; /* a batch of -1 stands for the number of workers */
+    support_pair *const t = pair_of(
+        "rennala", batch > 3 ? N_COUNTS + _i
+                             : _i); /* a batch of 11 gradients needs the case with the later end */
     support_option(t->c, "batch", (double)batch);
     support_pair_lr(t, 0.05);
     arrivals_rennala(&t->problem, batch < 0 ? t->problem.workers : batch, &t->arrived);
     expect_same(t);
 }
 
-TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i selects workers, end and delay */
+TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i selects the number of workers, the end of the run and
+                                        * the delay */
 {
     static const long delays[] = {1, 3, -1, -2};
     support_pair *const t = pair_of("ringmaster", _i);
-    const long option = delays[_i / N_CASES]; /* -1: the number of workers; -2: infinite */
+    const long option = delays[_i / N_CASES]; /* a delay of -1 stands for the number of workers, and
+                                               * -2 stands for infinity */
     const long delay = option == -1 ? t->problem.workers : option;
     support_option(t->c, "delay", (double)option);
     /*
@@ -132,7 +138,8 @@ TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i selects workers, end and delay */
     expect_same(t);
 }
 
-TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i selects workers, end and options */
+TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i selects the number of workers, the end of the run
+                                             * and the options */
 {
     static const struct {
         long period, delay;
@@ -168,7 +175,8 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
     support_pair *const t = pair_new("async_local_sgd", counts[1 + _i], 30.3);
     const int workers = t->problem.workers;
     long steps[MOST];
-    for (int w = 0; w < workers; w++) { /* gives each worker its own speed */
+    for (int w = 0; w < workers;
+         w++) { /* the factors of imbalance give each worker its own speed */
         for (int row = 0; row < ROWS; row++)
             t->seconds[row * workers + w] = 1 + 0.313 * w + 1e-3 * row;
         steps[w] = arrivals_local_steps(PERIOD, 1 / t->seconds[w], 1);
@@ -199,14 +207,17 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i is the algorithm */
     t->c->config.imbalance.n = 0;
     support_replay(t->c, t->seconds, ROWS, t->file);
     static const char *const options[] = {"slack", "servers", "delay", "delay"};
-    static const double of_options[] = {-1, 3, -2, 2}; /* negative values stand for infinity */
+    static const double of_options[] = {-1, 3, -2, 2}; /* negative values of the option stand for
+                                                        * infinity */
     support_option(t->c, options[_i], of_options[_i]);
     if (_i == 3) {
         OPTIONS(t->c, {"period", 5}, {"grace", 0}, {"outer_lr", 0.7}, {"momentum", 0.9});
     }
-    t->c->config.exchange.overlap = false; /* all chunks of a vector are pushed together */
-    t->problem.momentum = t->problem.weight_decay = 0; /* the server of the emulation uses them, not
-                                                        * the worker */
+    t->c->config.exchange.overlap = false; /* without overlap, all chunks of a vector are pushed
+                                            * together */
+    t->problem.momentum = t->problem.weight_decay = 0; /* Momentum and weight decay are 0, because
+                                                        * the emulation uses them at the server and
+                                                        * the simulator at the worker. */
     SET(t->c, learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0,
         config.until = (dsgd_until){.steps = 60}, learning.evaluate.every = 5);
     const support_outcome *const got = support_ok(t->c);
@@ -266,7 +277,8 @@ static bool anywhere(const emulation_problem *p, int i, int j)
 }
 
 /** The server of DSGD-AAU has no model. It only names the workers that mix. */
-TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i selects workers, end and graph */
+TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i selects the number of workers, the end of the run and the
+                                      * graph */
 {
     static const struct {
         const char *name;
@@ -282,6 +294,7 @@ TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i selects workers, end and graph */
     const double distance = support_distance(got->x, t->x, n);
     ck_assert_msg(distance <= 1e-12, "off by %g; waits %g s, not %g s", distance,
                   got->result.shares.wait, t->arrived.waited_s);
-    if (t->problem.workers > 1 && _i / N_COUNTS % 2 == 1) /* needs the later end */
+    if (t->problem.workers > 1 &&
+        _i / N_COUNTS % 2 == 1) /* this comparison needs the case with the later end of the run */
         ck_assert_double_ge(t->arrived.epochs, 1);
 }

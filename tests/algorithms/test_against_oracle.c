@@ -62,14 +62,20 @@ static void expect_same(const twin *t)
     ck_assert_double_gt(support_distance(got->x, t->initial, n), 0.01);
 }
 
-/** Returns the registry entry that an option of the algorithm selects. */
+/**
+ * Returns the entry of a registry (for example, an encoding) that an option of the algorithm
+ * selects.
+ */
 static dsgd_spec *picked(const twin *t, const char *option)
 {
     const dsgd_option *const o = dsgd_option_find(t->c->config.algorithm->about.options, option);
     return (dsgd_spec *)(void *)((char *)(void *)t->c->config.params + o->offset);
 }
 
-/** Returns the mixing matrices of the case's graph for some rounds, [rounds][P][P]. */
+/**
+ * Returns the mixing matrices of the case's graph for the given number of rounds, as an array
+ * [rounds][P][P].
+ */
 static double *mixing_of(const twin *t, long rounds, bool doubly_stochastic)
 {
     const int workers = t->problem.workers;
@@ -113,7 +119,8 @@ static void pick_graph(const twin *t, const char *kind)
 static const char *const kinds[] = {"ring",     "torus",    "exponential",
                                     "matching", "complete", "edges"};
 
-TEST_RANGE(d_psgd, 0, 36) /* _i selects graph, rounds and order */
+TEST_RANGE(d_psgd, 0, 36) /* _i selects the graph, the number of rounds and the order of mixing and
+                           * local step */
 {
     twin *const t = twin_new("d_psgd");
     const long rounds = 1 + _i / 6 % 2;
@@ -125,7 +132,7 @@ TEST_RANGE(d_psgd, 0, 36) /* _i selects graph, rounds and order */
     expect_same(t);
 }
 
-TEST_RANGE(gradient_tracking, 0, 24) /* _i selects workers, graph and form */
+TEST_RANGE(gradient_tracking, 0, 24) /* _i selects the number of workers, the graph and the form */
 {
     static const struct {
         const char *graph;
@@ -156,7 +163,7 @@ TEST_RANGE(sgp, 0, 6)
     double *const w = mixing_of(t, ROUNDS, false);
     oracle_sgp(&t->problem, w, ROUNDS, t->want, weights);
     expect_same(t);
-    if (strcmp(kinds[_i], "edges") == 0) /* with the other graphs, all weights stay 1 */
+    if (strcmp(kinds[_i], "edges") == 0) /* in other graphs, all edges keep the weight 1 */
         ck_assert_double_gt(fabs(weights[0] - 1), 0.1);
 }
 
@@ -176,7 +183,9 @@ TEST_RANGE(elastic, 0, 4)
     const long period = 1 + 3 * (_i / 2);
     twin *const t = twin_new(momentum ? "eamsgd" : "easgd");
     OPTIONS(t->c, {"period", (double)period}, {"beta", 0.8});
-    support_imbalance_number(t->c, "ramp", "seconds", 0.001); /* workers arrive in rank order */
+    support_imbalance_number(
+        t->c, "ramp", "seconds",
+        0.001); /* with this imbalance, workers arrive in the order of their ranks */
     if (momentum) {
         t->c->learning.optimizer.momentum = 0;
         support_option(t->c, "delta", 0.7);
@@ -185,7 +194,7 @@ TEST_RANGE(elastic, 0, 4)
     expect_same(t);
 }
 
-/** In the synchronous variant of EASGD, all workers and the centre change at once. */
+/** Tests the synchronous variant of EASGD, in which all workers and the centre change at once. */
 TEST(elastic_synchronous)
 {
     const double alpha = 0.1;
@@ -383,14 +392,15 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0] };
 
 /* --- top_k ------------------------------------------------------------------------------------ */
 
-TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i selects workers, density and correction */
+TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i selects the number of workers, the density and the momentum
+                                    * correction */
 {
     static const double density[] = {0.01, 0.2, 0.5};
     twin *const t = twin_of("top_k", counts[_i % N_COUNTS], 1 + _i % 3);
     const oracle_encoding top = {.encode = oracle_top_k, .density = density[_i / N_COUNTS % 3]};
     support_option(t->c, "density", top.density);
-    t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* a lower rate, because error feedback
-                                                         * sends sums of gradients */
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* the learning rate is lower, because error
+                                                         * feedback sends sums of gradients */
     if (_i < 3 * N_COUNTS) {
         oracle_feedback(&t->problem, &top, t->pieces, true, false, t->want);
     } else {
@@ -427,7 +437,10 @@ static const struct {
 };
 enum { N_ENCODINGS = sizeof encodings / sizeof encodings[0], N_GATHERED = N_ENCODINGS - 3 };
 
-/** Returns encoding number @p e of the table with the given options, in newly allocated memory. */
+/**
+ * Returns encoding number @p e of the table of encodings with the given options, in newly allocated
+ * memory.
+ */
 static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
 {
     const dsgd_spec pick = support_picked(dsgd_encoding_kinds, encodings[e].name,
@@ -440,8 +453,8 @@ static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
 }
 
 /**
- * The workers must get the sum of the values that were sent. With feedback, the values that were
- * not sent are sent later. _i selects form, workers and encoding.
+ * Tests that the workers get the sum of the compressed values. With feedback, the values that were
+ * left out are sent later. _i selects the form, the number of workers and the encoding.
  */
 TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
 {
@@ -458,8 +471,9 @@ TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
 }
 
 /**
- * Ok-Topk equals encoding top_k with reduce and feedback: values that the sum leaves out stay at
- * their worker. _i selects workers, pieces and form.
+ * Tests that Ok-Topk equals the encoding top_k with reduction and feedback: a worker keeps the
+ * values that the sum leaves out. _i selects the number of workers, the number of chunks and the
+ * form.
  */
 TEST_RANGE(ok_topk, 0, 3 * N_COUNTS)
 {
@@ -475,7 +489,7 @@ TEST_RANGE(ok_topk, 0, 3 * N_COUNTS)
     expect_same(t);
 }
 
-TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i selects workers and encoding */
+TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i selects the number of workers and the encoding */
 {
     const size_t e = (size_t)_i / N_COUNTS;
     twin *const t = twin_of("ef21", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
@@ -490,8 +504,8 @@ TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i selects workers and encoding */
 static oracle_matrix matrices[N];
 
 /**
- * Returns an initial value of a factor. The values are drawn from (-1, 1), column by column, before
- * the first step. They are equal at all workers.
+ * Returns an initial value of a factor of PowerSGD. The values are drawn from (-1, 1), column by
+ * column, before the first step. They are equal at all workers.
  */
 static double drawn_factor(size_t matrix, bool right, size_t row, size_t column)
 {
@@ -503,8 +517,8 @@ static double drawn_factor(size_t matrix, bool right, size_t row, size_t column)
 }
 
 /**
- * Sets the matrices of the chunks. Each chunk becomes a nearly square matrix, whose last row may be
- * short. Chunks that are too small stay dense.
+ * Sets the matrices of the chunks. Each chunk becomes a nearly square matrix, and the last row may
+ * be shorter. Chunks that are too small stay dense.
  */
 static void cut_into_matrices(size_t pieces, size_t rank)
 {
@@ -520,7 +534,8 @@ static void cut_into_matrices(size_t pieces, size_t rank)
     }
 }
 
-TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i selects workers, form, rank and pieces */
+TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i selects the number of workers, the form, the rank and
+                                        * the number of chunks */
 {
     static const size_t ranks[] = {1, 2, 1, 1};
     static const long pieces[] = {1, 1, 3, 8};
@@ -542,7 +557,8 @@ TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i selects workers, form, rank and pie
 
 /* --- CHOCO-SGD -------------------------------------------------------------------------------- */
 
-TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i selects workers, graph and encoding */
+TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i selects the number of workers, the graph and the
+                                             * encoding */
 {
     const size_t e = (size_t)(_i / N_COUNTS % N_ENCODINGS);
     twin *const t = twin_of("choco", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
@@ -557,7 +573,7 @@ TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i selects workers, graph and enc
 
 /* --- groups and fragments --------------------------------------------------------------------- */
 
-TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i selects workers and options */
+TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i selects the number of workers and the options */
 {
     static const struct {
         long period, fragments, delay, pieces;
@@ -580,7 +596,8 @@ TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i selects workers and options 
     expect_same(t);
 }
 
-TEST_RANGE(hierarchical, 0, 24) /* _i selects between, inside and workers */
+TEST_RANGE(hierarchical, 0, 24) /* _i selects the averages between and inside clusters, and the
+                                 * number of workers */
 {
     static const int workers[] = {12, 9, 8, 3}, clusters[] = {4, 3, 1, 3};
     const int between = _i % 3;

@@ -25,7 +25,8 @@ enum { N_COUNTS = SUPPORT_SLOW ? 3 : 8 };
 SUITE(algorithms, "conformance", .seconds = 20);
 
 TEST_RANGE(ends_at_every_count_that_it_accepts, 0,
-           support_n_algorithms() * N_COUNTS) /* _i selects algorithm and number of workers */
+           support_n_algorithms() *
+               N_COUNTS) /* _i selects the algorithm and the number of workers */
 {
     support_case *c = irregular(_i / N_COUNTS, counts[_i % N_COUNTS]);
     const support_outcome *got = support_simulate(c);
@@ -63,7 +64,7 @@ TEST_RANGE(the_same_run_gives_the_same_bits_at_any_number_of_threads, 0, support
         return;
     c->config.threads = 3;
     expect_same(support_ok(c), one, 16);
-    c->config.memory_bytes = 1; /* with one byte of memory, workers wait at every turn */
+    c->config.memory_bytes = 1; /* with one byte of memory for values, workers wait at every turn */
     expect_same(support_ok(c), one, 16);
 }
 
@@ -85,13 +86,13 @@ TEST_RANGE(learns, 0, support_n_algorithms())
     support_case *c = irregular(_i, 8);
     SET(c, config.until.steps = 40, learning.optimizer.lr = 0.02,
         learning.optimizer.momentum = 0.5);
-    if (support_has(c, "delta")) { /* eamsgd has its own momentum */
+    if (support_has(c, "delta")) { /* eamsgd uses its own option for momentum */
         support_option(c, "delta", 0.5);
         c->learning.optimizer.momentum = 0;
     }
     const bool decoupled = support_has(c, "quorum") && support_has(c, "delay");
     if (support_has(c, "dylu") ||
-        decoupled) /* these servers have no change before the end of a round */
+        decoupled) /* the servers of these algorithms do not change before the end of a round */
         support_option(c, "period", 2);
     if (decoupled)
         support_option(c, "delay", 0);
@@ -106,7 +107,8 @@ TEST_RANGE(diverged_run_ends_at_its_bound_and_reports_where, 0, support_n_algori
 {
     support_case *c = irregular(_i, 8);
     const double virtual_s = support_ok(c)->result.virtual_s;
-    if (support_has(c, "lambda")) /* in DADM, the dual would bound the step by 1 / (lambda n) */
+    if (support_has(c, "lambda")) /* in DADM, the dual variables would limit the step to 1 / (lambda
+                                   * n) */
         support_option(c, "lambda", 0);
     c->learning.optimizer.lr = 1e60;
     const support_outcome *got = support_simulate(c);
@@ -161,7 +163,7 @@ TEST(ends_by_virtual_seconds_samples_or_accuracy)
 TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
 {
     support_case *c = support_of(&support_alone, 100);
-    c->config.until = (dsgd_until){.steps = 0.28}; /* 28 steps of all workers together */
+    c->config.until = (dsgd_until){.steps = 0.28}; /* all workers together make 28 steps */
     c->learning.evaluate.every = 0.07;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.steps, 0.28);
@@ -198,7 +200,8 @@ static void scale_models(dsgd_engine *engine, void *argument)
  */
 TEST(a_gossip_process_applies_each_gradient_a_step_late)
 {
-    const support_outcome *got[3]; /* three runs: rate 0, delayed gradients, no delay */
+    const support_outcome *got[3]; /* results of three runs: with a learning rate of 0, with delayed
+                                    * gradients, and without a delay */
     for (int i = 0; i < 3; i++) {
         support_case *c = support_new(i == 1 ? "ad_psgd" : "allreduce", 2);
         SET(c, learning.optimizer = (dsgd_optimizer){.lr = i == 0 ? 0 : 1e-6},
@@ -241,9 +244,9 @@ TEST(local_evaluations_equal_those_of_each_worker_by_itself)
 }
 
 /**
- * 64 workers learn independently. Each is evaluated on the whole test set, or on half of it. Half
- * the width of the interval of the mean is at most 0.00173 for any models. A sample that affects
- * all models equally causes no error, so no mean lies outside.
+ * 64 workers learn independently. The model of each worker is evaluated on the whole test set, or
+ * on half of it. For any models, half the width of the interval of the mean is at most 0.00173. A
+ * sample that affects all models equally causes no error, so every mean must lie in its interval.
  */
 TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is the seed */
 {
@@ -305,7 +308,7 @@ TEST(starvation_is_failure_under_a_bound_of_time_too)
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_has(got->result.why.text, "at 0.5 s: worker 0 waits in "
                                         "dsgd_pair_average for worker 0 since 0 s");
-    c = support_new("a_psgd", 4); /* one worker fails, and the others continue */
+    c = support_new("a_psgd", 4); /* in this run, one worker fails and the other workers continue */
     dsgd_failure_event stop = {.worker = 2, .at_s = 3};
     support_dies(c, 1, &stop);
     c->config.until = (dsgd_until){.seconds = 50};

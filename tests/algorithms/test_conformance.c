@@ -30,7 +30,8 @@ static void disturb(support_case *c)
 /** Results of the checks of an algorithm. */
 typedef struct findings {
     size_t n[DSGD_N_VERDICTS];
-    char *failed, *left_out; /* messages of failed and of skipped checks, one per line */
+    char *failed, *left_out; /* messages of failed checks and of skipped checks, one message per
+                              * line */
 } findings;
 
 static void collect(const dsgd_check *check, void *argument)
@@ -116,7 +117,7 @@ TEST(local_steps_are_sgd_written_out)
 
 /** Parameters of a test algorithm: local SGD, either correct or with one error. */
 typedef struct faulty_params {
-    long a, b, c, d, e; /* unused numbers; e > 0 also allows short periods */
+    long a, b, c, d, e; /* these numbers are unused, except that e > 0 also allows short periods */
     long period;
     int way;
 } faulty_params;
@@ -126,8 +127,8 @@ static const char *const ways[] = {"right",        "drifts",  "shares", "crashes
                                    "names_nobody", "starves", "hangs",  NULL};
 
 /**
- * Makes a correct gossip exchange. Until it ends, however, the share that a worker sends is missing
- * in its model.
+ * Makes a correct gossip exchange. During the exchange, however, the sender's model lacks the share
+ * that the sender has sent.
  */
 static void share(dsgd_node *self, dsgd_vector *x)
 {
@@ -400,8 +401,8 @@ TEST_RANGE(servers_outlive_a_worker, 0, 3)
 /* --- values for different forms of the exchange ----------------------------------------------- */
 
 /**
- * If no worker is late, chunks and overlap must not change the models. This holds for algorithms
- * that do not depend on the order of arrivals.
+ * Tests that chunks and overlap do not change the models if no worker is late. This must hold for
+ * algorithms that do not depend on the order of arrivals.
  */
 TEST_RANGE(values_do_not_depend_on_how_vectors_are_cut, 0, 8)
 {

@@ -1,8 +1,9 @@
 /**
  * @file test_dadm.c
  * Compares DADM with SDCA without duality, which is written out here, and with the optimum. At a
- * constant rate, DADM reaches the optimum and SGD does not. DADM reaches it only if x stays the sum
- * of the duals: a sum that had lost a part would lead to another model.
+ * constant rate, DADM reaches the optimum and SGD does not. DADM reaches the optimum only if the
+ * model x stays the sum of the dual variables. If the sum lost a part, it would lead to another
+ * model.
  */
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"
@@ -14,7 +15,7 @@ enum { N = 33, POINTS = 120, BATCH = 4, ROUNDS_OF_DATA = 6 };
 
 static const double lambda = 0.3;
 
-/** Sets all models to 0.5 at the start, because models of 0 would need no duals. */
+/** Sets all models to 0.5 at the start, because models of 0 would need no dual variables. */
 static void begin(dsgd_engine *engine, void *argument)
 {
     double x[N];
@@ -37,8 +38,8 @@ static support_case *dadm(int workers, int64_t period, bool adding, double lr)
 }
 
 /**
- * Returns the lowest index in the training set of a sample of a mini-batch. Duals are stored by
- * this index.
+ * Returns the lowest index, in the training set, of a sample of a mini-batch. Dual variables are
+ * stored under this index.
  */
 static uint32_t key_of(const support_problem *p, int w, long t)
 {
@@ -51,8 +52,8 @@ static uint32_t key_of(const support_problem *p, int w, long t)
 }
 
 /**
- * Emulates SDCA without duality (Shalev-Shwartz 2016) with POINTS / BATCH / workers mini-batches
- * per worker. The changes of the models are averaged or added.
+ * Emulates SDCA without duality (Shalev-Shwartz 2016). Each worker has POINTS / BATCH / workers
+ * mini-batches. The changes of the models are averaged or added.
  */
 static void emulate(const support_case *c, int64_t period, bool adding, long steps, double *x)
 {
@@ -96,7 +97,8 @@ SUITE(dadm, "dadm", .seconds = 60);
 
 static const int worker_counts[] = {1, 2, 5, 10};
 
-TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16) /* _i selects workers, period and combine */
+TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16) /* _i selects the number of workers, the period
+                                                     * and the way to combine changes */
 {
     const int workers = worker_counts[_i % 4];
     const int64_t period = 1 + 3 * (_i / 4 % 2);
@@ -140,8 +142,9 @@ static double off_after(support_case *c, double steps, const double *best)
 }
 
 /**
- * DADM reaches the optimum also with momentum, because a dual changes by the change of the model.
- * Runs end at the end of a round. _i selects workers, combine and momentum.
+ * Tests that DADM reaches the optimum also with momentum, because a dual variable changes by the
+ * change of the model. Runs end at the end of a round. _i selects the number of workers, the way to
+ * combine changes, and momentum.
  */
 TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12)
 {
@@ -154,8 +157,8 @@ TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12)
         return;
     const double early = off_after(c, 800, best), late = off_after(c, 2400, best);
     ck_assert_double_le(late, 1e-8);
-    ck_assert_double_le(late, early * early); /* if the distance falls by a constant factor, late is
-                                               * the cube of early */
+    ck_assert_double_le(late, early * early); /* if each step reduces the distance by the same
+                                               * factor, `late` is the cube of `early` */
     support_case *const sgd = support_new("allreduce", workers);
     sgd->learning = c->learning;
     sgd->learning.optimizer.lr = 0.03;
@@ -163,7 +166,10 @@ TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12)
     ck_assert_double_gt(off_after(sgd, 2400, best), 3e-3);
 }
 
-/** A step of a dual that would go beyond the gradient is cut at -g. */
+/**
+ * If a step of a dual variable would go beyond the gradient g, the step is cut so that the variable
+ * becomes -g.
+ */
 TEST(a_dual_never_goes_beyond_its_gradient)
 {
     support_case *const c = dadm(1, 1, false, 0.02);

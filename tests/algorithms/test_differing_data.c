@@ -15,7 +15,7 @@
 
 enum { MOST = 16 };
 
-/** Parameters of the data source `line`: number of workers, and the samples (a_i, y_i). */
+/** Parameters of the data source `line`: the number of workers, and the samples (a_i, y_i). */
 static struct {
     uint32_t n;
     float a[MOST], y[MOST];
@@ -38,7 +38,7 @@ static dsgd_status line_load(const void *params, uint64_t seed, dsgd_data **data
 
 DSGD_DATA_SOURCE(line, false, .name = "line", .summary = "a point per worker");
 
-/** true if models start at (a_i, y_i) instead of 0 */
+/** true if the model of worker i starts at (a_i, y_i) instead of 0 */
 static bool begins_apart;
 
 /** Gives sample i to worker i, and sets the initial models. */
@@ -56,14 +56,14 @@ static void deal_in_order(dsgd_engine *engine, void *argument)
 }
 
 /**
- * Gradient compression of the algorithm, or NULL for none. Compression `top_k` sends half of the
- * numbers.
+ * Name of the algorithm's gradient compression, or NULL for no compression. The compression `top_k`
+ * sends half of the numbers.
  */
 static const char *half_sent;
 
 /**
- * Returns the models after @p steps steps at learning rate @p lr: x[2 i] is w and x[2 i + 1] is v
- * of worker i.
+ * Returns the models of all workers after @p steps steps at the learning rate @p lr. Element 2 i is
+ * w of worker i, and element 2 i + 1 is v of worker i.
  */
 static const double *ended(const char *algorithm, const char *form, double value, double lr,
                            int steps)
@@ -110,9 +110,9 @@ static double ring_eigenvalue(uint32_t n, uint32_t k)
 }
 
 /**
- * D-PSGD ends where x = W (x - lr (x - b)). There, mode k of x is mode k of b times lr l_k / (1 -
- * (1 - lr) l_k), with eigenvalue l_k. This factor is 1 for the mean. For all other modes it becomes
- * 0 only if lr becomes 0.
+ * D-PSGD ends where x = W (x - lr (x - b)). At this point, mode k of x is mode k of b times the
+ * factor lr l_k / (1 - (1 - lr) l_k). Here, l_k is the eigenvalue of mode k. The factor of the mean
+ * is 1. The factors of all other modes become 0 only if lr becomes 0.
  */
 TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
 {
@@ -127,7 +127,8 @@ TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
         double expected = 0;
         for (uint32_t k = 0; k < n; k++) {
             const double l = ring_eigenvalue(n, k);
-            for (uint32_t j = 0; j < n; j++) /* adds the share of mode k of b at worker i */
+            for (uint32_t j = 0; j < n; j++) /* adds the contribution of mode k of b to the model of
+                                              * worker i */
                 expected += lr * l / (1 - (1 - lr) * l) * (double)targets[j] *
                             cos(2 * M_PI * k * ((double)i - j) / n) / n;
         }
@@ -135,7 +136,10 @@ TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
     }
 }
 
-/** Computes the optimum for all samples together by least squares: best = {w, v}. */
+/**
+ * Computes the optimum for the samples of all workers by least squares, and stores {w, v} in @p
+ * best.
+ */
 static void optimum(double best[2])
 {
     double aa = 0, a = 0, ay = 0, y = 0;
@@ -159,14 +163,15 @@ static double distance(const double *x, const double best[2])
 }
 
 /**
- * Gradient tracking reaches the optimum of all data also with different curvatures, and if a single
- * worker has no unique optimum.
+ * Tests that gradient tracking reaches the optimum of all data. It must reach the optimum also if
+ * curvatures differ, and if one worker has no unique optimum.
  */
 TEST(tracking_reaches_the_optimum_of_all_data_and_d_psgd_does_not)
 {
     if (support_in_float())
         return;
-    use(9, slopes, targets); /* the smallest eigenvalue of an odd ring is above -1/3, as D2 needs */
+    use(9, slopes, targets); /* the smallest eigenvalue of an odd ring is above -1/3, which D2
+                              * requires */
     double best[2];
     optimum(best);
     ck_assert_double_lt(distance(ended("gradient_tracking", "form", TRACKING, 0.05, 3000), best),
@@ -205,7 +210,8 @@ TEST_RANGE(tracking_converges_like_its_modes, 0, 4)
     use(n, NULL, targets);
     const double *const x = ended("gradient_tracking", "form", runs[_i].form, lr, runs[_i].steps);
     double rate = 1 - lr, best[2] = {0}, norm = 0;
-    double factor[MOST] = {1 - pow(1 - lr, runs[_i].steps)}; /* factor of each target mode */
+    double factor[MOST] = {
+        1 - pow(1 - lr, runs[_i].steps)}; /* factor by which the run multiplies each target mode */
     for (uint32_t k = 1; k < n; k++) {
         const double l = ring_eigenvalue(n, k);
         const double m[4] = {l * (1 - lr), l,
@@ -235,8 +241,8 @@ TEST_RANGE(tracking_converges_like_its_modes, 0, 4)
 /* --- consensus of CHOCO ----------------------------------------------------------------------- */
 
 /**
- * If the rate is 0 and all numbers are sent, each step multiplies a mode with eigenvalue l by 1 -
- * gamma (1 - l).
+ * Tests CHOCO with a learning rate of 0 and without compression. Each step multiplies a mode with
+ * eigenvalue l by 1 - gamma (1 - l).
  */
 TEST(choco_converges_like_its_modes)
 {
@@ -259,10 +265,10 @@ TEST(choco_converges_like_its_modes)
 }
 
 /**
- * With half of the numbers sent, CHOCO's models converge linearly to their mean. The test uses
- * gamma = d^2 w / (16 d + d^2 + 4 b^2 + 2 d b^2 - 8 d w). The squared distance of models from their
- * mean and from their public copies then falls at least as fast as (1 - d^2 w / 82)^t (CHOCO-SGD,
- * theorem 2). Here w = 1/2, d is the eigengap, and b = ||I - W||.
+ * If half of the numbers are sent, CHOCO's models converge linearly to their mean. The test uses
+ * gamma = d^2 w / (16 d + d^2 + 4 b^2 + 2 d b^2 - 8 d w). Here w = 1/2, d is the eigengap, and b =
+ * ||I - W||. By theorem 2 of CHOCO-SGD, the squared distance of models from their mean and from
+ * their public copies falls at least as fast as (1 - d^2 w / 82)^t.
  */
 TEST(choco_agrees_linearly_with_half_of_the_numbers)
 {

@@ -1,6 +1,7 @@
 /**
  * @file test_drop_compute.c
- * Tests DropCompute: when a threshold ends a step, and how a threshold is chosen automatically.
+ * Tests DropCompute: the time at which a threshold ends a step, and the automatic choice of a
+ * threshold.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -22,11 +23,12 @@ TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
 }
 
 /**
- * One of four workers is late by 3 s in each step of 1 s. With a threshold of 0.875 s or more, the
- * other workers end their step, and the first of the late worker's four micro-batches ends at 1 s:
- * (3 + 1 / 4) / 4 of the work takes 1 / 4 of the time. This is the smallest threshold with the
- * largest gain. With a threshold of 1 s, the late worker starts a second micro-batch, which is
- * dropped after its forward pass. With 1.5 s, (3 + 2 / 4) / 4 of the work takes 2 / 4 of the time.
+ * One of four workers is late by 3 s in each step of 1 s. With a threshold of at least 0.875 s, the
+ * other workers finish their steps. The late worker finishes only the first of its four micro-
+ * batches, at 1 s. The step does (3 + 1 / 4) / 4 of the work in 1 / 4 of the time. The threshold of
+ * 0.875 s is the smallest threshold with the largest gain. With a threshold of 1 s, the late worker
+ * starts a second micro-batch, which is dropped after its forward pass. With a threshold of 1.5 s,
+ * the step does (3 + 2 / 4) / 4 of the work in 2 / 4 of the time.
  */
 TEST(an_automatic_threshold_is_the_one_that_gains_most)
 {
@@ -38,11 +40,11 @@ TEST(an_automatic_threshold_is_the_one_that_gains_most)
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq_tol(got->result.virtual_s, 4 * 4 + 6 * 1, 1e-3);
     ck_assert_double_eq_tol(got->result.samples, 128 * (4 * 4 + 6 * 3.25), 1e-9);
-    support_option(c, "threshold", -1); /* -1: the run has no threshold */
+    support_option(c, "threshold", -1); /* with -1, the run has no threshold */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 4, 1e-3);
 }
 
-/** Gives all hosts the share @p speed of the reference GPU's speed. */
+/** Sets the speed of all hosts to the share @p speed of the reference GPU's speed. */
 static void slow_hosts(support_case *c, double speed)
 {
     static dsgd_platform_entry slow = {.first = 0, .count = 4, .bandwidth = 1};
@@ -51,8 +53,8 @@ static void slow_hosts(support_case *c, double speed)
 }
 
 /**
- * On a host with half of the speed, a micro-batch of 1 s takes 2 s. The forward pass of the second
- * micro-batch ends at 3 s, and no further pass starts.
+ * On a host with half of the reference speed, a micro-batch of 1 s takes 2 s. The forward pass of
+ * the second micro-batch ends at 3 s, and no further pass starts.
  */
 TEST(a_threshold_is_in_seconds_of_the_host)
 {
@@ -64,10 +66,10 @@ TEST(a_threshold_is_in_seconds_of_the_host)
 }
 
 /**
- * One of four workers is late by 3 s in each step, the allreduce takes V s, and hosts have 1 / h of
- * the reference GPU's speed. If the late worker computes k micro-batches, (3 + k / 4) / 4 of the
- * work takes h (k + V / h) of h (4 + V / h) seconds. This is a gain if V < 12 h. Slow hosts slow
- * down the computation, not the communication.
+ * One of four workers is late by 3 s in each step, and the allreduce takes V s. Hosts have 1 / h of
+ * the reference GPU's speed. If the late worker computes k micro-batches, the step does (3 + k / 4)
+ * / 4 of the work. The step then takes h (k + V / h) s instead of h (4 + V / h) s. Dropping is a
+ * gain if V < 12 h. Slow hosts slow down computation but not communication.
  */
 static const struct {
     double slowness, communication_s;
@@ -76,7 +78,8 @@ static const struct {
 
 TEST_ROWS(an_automatic_threshold_counts_communication, costs)
 {
-    static const double share_of_a_vector = 2 * 3 / 4.0; /* vectors that each of 4 workers sends */
+    static const double share_of_a_vector = 2 * 3 / 4.0; /* number of vectors that each of four
+                                                          * workers sends per allreduce */
     const double v = costs[_i].communication_s, h = costs[_i].slowness;
     const bool gains = costs[_i].gains;
     support_case *c = support_no_learning(support_new("drop_compute", 4));
@@ -112,15 +115,15 @@ TEST(automatic_threshold_drops_nothing_if_it_gains_nothing)
 enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
 
 /**
- * Returns samples per second with a threshold (AUTO_THRESHOLD: the automatic one). One step in
- * eight is much longer than the others.
+ * Returns the throughput in samples per second with a threshold. The value AUTO_THRESHOLD stands
+ * for the automatic threshold. One step in eight is much longer than the others.
  */
 static double throughput_with(double threshold, double backward_share, int micro_batches,
                               double bytes)
 {
     /*
-     * Runs with a fixed threshold have as many whole steps as the calibration, so that only
-     * thresholds differ.
+     * Runs with a fixed threshold have the same number of whole steps as the calibration has, so
+     * that only the thresholds differ.
      */
     enum { WHOLE_STEPS = 10 };
     support_case *c = support_no_learning(support_new("drop_compute", 8));
@@ -139,8 +142,8 @@ static double throughput_with(double threshold, double backward_share, int micro
 static const struct {
     double backward_share;
     int micro_batches;
-    double bytes; /* bytes of a vector; 1e10 bytes take 1.75 s */
-    double gains; /* minimum ratio of samples/s to a run without a threshold */
+    double bytes; /* size of a vector in bytes; 1e10 bytes take 1.75 s */
+    double gains; /* minimum ratio of the throughput to the throughput without a threshold */
 } thresholds[] = {{0.5, 12, 1e6, 1.3}, {1, 4, 1e6, 1.3}, {0.5, 4, 1e6, 1.3},  {0, 12, 1e6, 1.3},
                   {1, 2, 1e6, 1.3},    {1, 12, 1e10, 1}, {1, 12, 6e10, 0.999}};
 

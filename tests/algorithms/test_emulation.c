@@ -22,8 +22,8 @@ static support_pair *pair_of_steps(const char *algorithm, int workers, long piec
 }
 
 /**
- * Compares the models of a run with the emulation, up to rounding. Compares times, up to the time
- * of the messages.
+ * Compares the final models of a run with the models of its emulation. The difference may only be
+ * rounding. Also compares the end times, which may differ by the time of the messages.
  */
 static const support_outcome *expect_same(support_pair *t)
 {
@@ -40,8 +40,8 @@ static const support_outcome *expect_same(support_pair *t)
 }
 
 /**
- * Compares a run of a partial collective with the emulation: models, the number of workers in time,
- * the sums that no worker used, and lags.
+ * Compares a run of a partial collective with its emulation. The models, the number of workers in
+ * time, the number of sums that no worker used, and the lags must be equal.
  */
 static void expect_same_versions(support_pair *t)
 {
@@ -59,13 +59,14 @@ static void expect_same_versions(support_pair *t)
         ck_assert_double_eq(got->result.lag_max, t->result.contribution_versions.max);
 }
 
-/** numbers of steps after which models are compared */
+/** numbers of steps in each run, after which the final models are compared */
 static const long lengths[] = {5, 18, 60};
 enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 SUITE(emulation, "late", .seconds = 120);
 
-TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i selects length, order and pieces */
+TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i selects the number of steps, the order and the number
+                                         * of chunks */
 {
     const bool cta = _i / N_LENGTHS % 2 == 1;
     support_pair *const t = pair_of_steps("local_sgd", _i < 2 * N_LENGTHS ? 8 : 7,
@@ -76,8 +77,8 @@ TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i selects length, order and pieces *
 }
 
 /**
- * Returns the weight that i gives to j on a ring: 1/3 for the worker itself and two neighbours, or
- * 1/2 with two workers.
+ * Returns the weight that worker i gives to the model of worker j on a ring. The weight is 1/3 for
+ * the worker itself and for each of its two neighbours, or 1/2 if there are only two workers.
  */
 static double ring_weight(const emulation_problem *p, int i, int j, long step)
 {
@@ -86,7 +87,8 @@ static double ring_weight(const emulation_problem *p, int i, int j, long step)
     return near ? 1.0 / (p->workers < 3 ? p->workers : 3) : 0;
 }
 
-TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i selects length, order, pieces and workers */
+TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i selects the number of steps, the order, and
+                                                 * the numbers of chunks and workers */
 {
     static const int workers[] = {8, 7, 2, 1};
     const bool atc = _i / N_LENGTHS % 2 == 1;
@@ -101,7 +103,7 @@ TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i selects length, order, pie
 static const struct {
     int workers;
     emulation_wagma_options options;
-    bool by_default; /* true if the test does not set the size of the group */
+    bool by_default; /* true if the test uses the default size of a group */
 } wagmas[] = {
     {8, {.group = 2, .period = 5, .late_check = true, .rotates = true}},
     {8, {.group = 4, .period = 10, .late_check = true, .rotates = true}, .by_default = true},
@@ -131,7 +133,8 @@ static void wagma_case(int i, bool cta)
 }
 
 TEST_RANGE(wagma_after_the_local_step, 0,
-           2 * N_LENGTHS * N_WAGMAS) /* _i selects length, options and pieces */
+           2 * N_LENGTHS * N_WAGMAS) /* _i selects the number of steps, the options and the number
+                                      * of chunks */
 {
     wagma_case(_i, false);
 }
@@ -158,7 +161,8 @@ static const emulation_eager_options eagers[] = {
 };
 enum { N_EAGERS = sizeof eagers / sizeof eagers[0] };
 
-TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i selects length, options and pieces */
+TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i selects the number of steps, the options and
+                                                * the number of chunks */
 {
     const emulation_eager_options o = eagers[_i / N_LENGTHS % N_EAGERS];
     support_pair *const t = pair_of_steps(
@@ -173,7 +177,8 @@ TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i selects length, options and
     expect_same_versions(t);
 }
 
-TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i selects length, delay and pieces */
+TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i selects the number of steps, the delay and the number of
+                                     * chunks */
 {
     static const long tau[] = {4, 4, 3, 5}, d[] = {1, 4, 0, 2};
     const int row = _i / N_LENGTHS % 4;
@@ -184,7 +189,7 @@ TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i selects length, delay and pieces */
     expect_same(t);
 }
 
-TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i selects length and period */
+TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i selects the number of steps and the period */
 {
     const long period = 1 + 3 * (_i / N_LENGTHS);
     support_pair *const t = pair_of_steps("easgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
@@ -196,8 +201,9 @@ TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i selects length and period */
 }
 
 /**
- * If beta is 0, the elastic force is 0, and the centre keeps its start value. This also holds if
- * the centre is a replica at all workers. _i selects the algorithm.
+ * Tests that the centre is evaluated. If beta is 0, the elastic force is 0, and the centre keeps
+ * its start value. This must also hold if all workers have a copy of the centre. _i selects the
+ * algorithm.
  */
 TEST_RANGE(a_synchronous_centre_is_evaluated, 0, 2)
 {
@@ -215,22 +221,24 @@ static void expect_ages(const support_outcome *got, const emulation_lag *lag)
     ck_assert_double_eq(got->result.gradient_staleness_max, lag->max);
 }
 
-TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i selects length, period and pieces */
+TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i selects the number of steps, the period and the number
+                                        * of chunks */
 {
     const long period = 1 + 2 * (_i / N_LENGTHS % 2);
     support_pair *const t = pair_of_steps("a_psgd", _i < 2 * N_LENGTHS ? 8 : 7,
                                           _i < 2 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     support_option(t->c, "period", (double)period);
-    support_option(t->c, "servers", (double)t->problem.pieces); /* each server has one piece */
+    support_option(t->c, "servers", (double)t->problem.pieces); /* each server stores one chunk */
     emulation_downpour(&t->problem, period, &t->result);
     expect_ages(expect_same(t), &t->result.push_versions);
 }
 
 /**
- * The link is full-duplex and the server is idle, so a message takes 0.1 s each way. An answer
- * contains the push, so the answer for the last chunk cannot start before its push has arrived. All
- * other answers overlap with later pushes. (The released server may answer without that push and
- * would take only 0.1 s.) _i selects period and pieces.
+ * The link is full-duplex and the server is idle, so a message takes 0.1 s in each direction. An
+ * answer contains the worker's push, so the answer for the last chunk cannot start before the push
+ * of this chunk has arrived. All other answers overlap with later pushes. (The server of the
+ * published code may answer without the push, and would take only 0.1 s.) _i selects the period and
+ * the number of chunks.
  */
 TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6)
 {
@@ -251,7 +259,7 @@ TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6)
 
 /* --- AD-PSGD ---------------------------------------------------------------------------------- */
 
-enum { BIPARTITE = 3 /* schedule of the exponential graph */ };
+enum { BIPARTITE = 3 /* kind of schedule that the exponential graph gives */ };
 
 static uint64_t drawn_below(int worker, long nth, int n)
 {
@@ -272,9 +280,9 @@ static int beside_on_the_ring(const emulation_problem *p, int worker, long nth)
 }
 
 /**
- * Returns a peer from the list of the registry's exponential graph. There, even ranks start with
- * the next rank, so odd ranks start with the previous rank. This is the list of the released codes
- * on a ring with the opposite direction.
+ * Returns a peer from the list of the registry's exponential graph. In this graph, the peers of
+ * even ranks start with the next rank, so the peers of odd ranks start with the previous rank. The
+ * published code has the same list on a ring with the opposite direction.
  */
 static int exponential_peer(const emulation_problem *p, int worker, long nth)
 {
@@ -288,7 +296,8 @@ static void expect_same_pairs(support_pair *t, int (*peer)(const emulation_probl
     expect_ages(expect_same(t), &t->result.gradient_averagings);
 }
 
-TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i selects length, workers and pieces */
+TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i selects the number of steps, workers and
+                                                       * chunks */
 {
     static const int workers[] = {2, 7, 8};
     support_pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 3],
@@ -297,8 +306,9 @@ TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i selects length, work
 }
 
 /**
- * A model travels for 5 ms. In this time, the passive worker may make a local step. (With 20 ms,
- * two models would meet on a link.) _i selects length and averagings.
+ * A model travels for 5 ms. In this time, the passive worker may make a local step. (If a model
+ * travelled for 20 ms, two models would share a link.) _i selects the number of steps and the
+ * number of averages.
  */
 TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS)
 {
@@ -315,7 +325,8 @@ TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS)
     expect_same(t);
 }
 
-TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i selects length and workers */
+TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i selects the number of steps and the number of
+                                                 * workers */
 {
     support_pair *const t =
         pair_of_steps("ad_psgd", 2 + 3 * (_i / N_LENGTHS) * 2, 1, lengths[_i % N_LENGTHS]);
@@ -323,7 +334,8 @@ TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i selects length and workers
     expect_same_pairs(t, beside_on_the_ring);
 }
 
-TEST_RANGE(ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS) /* _i selects length and workers */
+TEST_RANGE(ad_psgd_of_the_exponential_list, 0,
+           5 * N_LENGTHS) /* _i selects the number of steps and the number of workers */
 {
     static const int workers[] = {2, 4, 6, 8, 12};
     support_pair *const t =
@@ -338,8 +350,8 @@ static const emulation_pairing pairings[] = {
     [GOSSIP_PROCESS] = EMULATION_GOSSIP_PROCESS, [SHARED_COPY] = EMULATION_SHARED_COPY};
 
 /**
- * Makes a pair with a loop variant of AD-PSGD. A message takes 0.1 s, so an active worker averages
- * five times per second.
+ * Makes a run and an emulation of AD-PSGD in a variant with a communication loop. A message takes
+ * 0.1 s, so an active worker averages five times per second.
  */
 static support_pair *looping_pair(int variant, int workers, double until_s)
 {
@@ -354,7 +366,8 @@ static support_pair *looping_pair(int variant, int workers, double until_s)
     return t;
 }
 
-TEST_RANGE(released_loops_average_during_the_computation, 0, 18) /* _i: variant, end and workers */
+TEST_RANGE(released_loops_average_during_the_computation, 0,
+           18) /* _i selects the variant, the end of the run and the number of workers */
 {
     static const double ends_s[] = {2.03, 9.57, 31.41};
     static const int workers[] = {2, 4, 8};
@@ -376,10 +389,11 @@ TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i is
 }
 
 /**
- * The link of worker 1 is four times slower. In variant gossip_process, a passive worker waits for
- * the peer of its schedule, so all workers have the pace of the slow worker, 0.8 s per averaging.
- * In variant shared_copy, a passive worker answers workers in the order of requests. Other workers
- * are then faster, but sometimes queue after the slow worker.
+ * The link of worker 1 is four times slower than other links. In the variant gossip_process, a
+ * passive worker waits for the peer of its schedule, so all workers have the pace of the slow
+ * worker, 0.8 s per averaging. In the variant shared_copy, a passive worker answers requests in
+ * their order of arrival. The other workers are then faster, but sometimes wait until the slow
+ * worker has been answered.
  */
 TEST_RANGE(gossip_process_waits_for_its_scheduled_peer, GOSSIP_PROCESS,
            SHARED_COPY + 1) /* _i is the variant */
@@ -409,9 +423,7 @@ static support_pair *drop_pair(int workers, int micro_batches, double bytes, dou
     return t;
 }
 
-/**
- * Samples and time of a run: the part of the table that a threshold leaves after the calibration.
- */
+/** Samples and time of the part of a run after the calibration, in which the threshold applies. */
 typedef struct portions {
     double samples, virtual_s;
 } portions;
@@ -442,7 +454,8 @@ static const int drop_micro_batches[] = {12, 16};
  * saves.
  */
 TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
-           24) /* _i selects bytes, workers and micro-batches */
+           24) /* _i selects the bytes of a message, the number of workers and the number of micro-
+                * batches */
 {
     const double bytes = drop_bytes[_i % 4];
     const int workers = drop_workers[_i / 4 % 3], m = drop_micro_batches[_i / 12];
@@ -467,8 +480,9 @@ TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
            got->result.samples / whole.samples, got->result.virtual_s);
     ck_assert_double_eq_tol(got->result.samples, want.samples, 1e-6);
     /*
-     * Five workers are folded onto four. The phases of the fold may overlap with a late worker's
-     * computation, unless the threshold cuts this computation.
+     * In an allreduce of five workers, the fifth worker sends its vector to one of the other four.
+     * These additional phases may overlap with a late worker's computation, unless the threshold
+     * cuts this computation.
      */
     const double folded_s = workers == 5 ? ROWS * c.overhead_s : 0;
     ck_assert_double_ge(got->result.virtual_s, want.virtual_s - 1e-3);

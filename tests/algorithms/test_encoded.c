@@ -1,8 +1,8 @@
 /**
  * @file test_encoded.c
- * Tests algorithms that send compressed vectors, and the option `exchange: encoding`: bytes, times
- * and rejected options. (test_against_oracle.c compares values, and the oracle's own tests have
- * worked examples.)
+ * Tests algorithms that send compressed vectors, and the option `exchange: encoding`. The tests
+ * check bytes, times and rejected options. (test_against_oracle.c compares values, and the tests of
+ * the oracle contain examples that were computed by hand.)
  */
 #include "models/encodings/encoding.h"
 #include "tests/sim/costs.h"
@@ -91,18 +91,24 @@ TEST(allreduces_of_encoded_vectors_send_expected_bytes)
         int workers;
         double bytes; /* expected bytes of all workers per step */
     } cases[] = {
-        {"top_k", "share", 0.01, 8, 8.0 * 7 * 20000}, /* 1 % as pairs of 8 bytes; all workers get
-                                                       * all pairs */
+        {"top_k", "share", 0.01, 8, 8.0 * 7 * 20000}, /* 1 % of the values are sent as pairs of 8
+                                                       * bytes, and all workers receive all pairs */
         {"top_k", "share", 0.01, 7, 7.0 * 6 * 20000},
-        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* the sum without encoding has fewer bytes */
-        {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* two halves: a scatter and a gather */
-        {"uniform", "reduce", 1, 8, 2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each share has its scales */
+        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* the uncompressed sum has fewer bytes than the
+                                                  * pairs of all workers */
+        {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* the allreduce has two halves, a scatter and a
+                                                   * gather */
+        {"uniform", "reduce", 1, 8,
+         2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each worker's share of the vector has its own scales */
         {"sign", "reduce", 1, 8, 2 * 7 * 8 * (3907.0 + 4)},
-        {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* workers get all encoded vectors */
+        {"uniform", NULL, 0, 7,
+         7 * 6 * (250000.0 + 4 * 62)}, /* all workers receive all encoded vectors */
         {"sign", NULL, 0, 8, 8 * 7 * 31254.0},
-        {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* 8 x 251 kB are more than the sum */
+        {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* eight encoded vectors of 251 kB are larger than the
+                                               * uncompressed sum */
         {"none", NULL, 0, 8, 2 * 7 * 1e6},
-        {"low_rank", "rank", 1, 8, 8 * 7 * 4000.0}, /* 500 + 500 numbers of two factors */
+        {"low_rank", "rank", 1, 8, 8 * 7 * 4000.0}, /* the two factors of a matrix have 500 numbers
+                                                     * each */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         support_case *const c = costly("allreduce", cases[i].workers);
@@ -124,20 +130,22 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
         c->config.exchange.collective = DSGD_COLLECTIVE_RING;
         c->config.network = network;
         encode_exchange(c, "top_k", "share", 0.01);
-        const double pairs = 20000; /* bytes of a worker's pairs; a ring passes one worker's pairs
-                                     * per hop */
+        const double pairs = 20000; /* bytes of the pairs of one worker; a ring passes the pairs of
+                                     * one worker per hop */
         const double hop_s =
             overhead_s + latency_s + pairs / bandwidth + reduction_s_per_byte * pairs;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 encoding_s_per_byte * bytes + (p - 1) * hop_s, 1e-8);
         encode_exchange(c, "sign", NULL, 0);
-        const double code = 31254; /* bytes of the signs; they are decoded and added as 1 MB */
+        const double code = 31254; /* bytes of the signs of a vector, which are decoded and added as
+                                    * a vector of 1 MB */
         const double signs_s = overhead_s + latency_s + code / bandwidth +
                                (encoding_s_per_byte + reduction_s_per_byte) * bytes;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 encoding_s_per_byte * bytes + (p - 1) * signs_s, 1e-8);
         /*
-         * Each share is sent twice, decoded twice and added once. The sum is encoded a second time.
+         * Each worker's share of the vector is sent twice, decoded twice and added once. The sum is
+         * encoded a second time.
          */
         const struct {
             const char *name;
@@ -156,8 +164,8 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
 }
 
 /**
- * Messages cost almost nothing. The last of four chunks is encoded only when all chunks are
- * computed. Encoding takes time of the GPU.
+ * Tests that encoding takes time of the GPU. Messages cost almost nothing. The last of four chunks
+ * is encoded only when all chunks are computed.
  */
 TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
 {
@@ -174,11 +182,11 @@ TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
     }
 }
 
-static dsgd_spec repeated; /* compression that repeating_work() uses */
+static dsgd_spec repeated; /* the compression that repeating_work() uses */
 
 /**
- * A test algorithm that sends its initial model ten times, the last time without loss, and adds
- * what was sent: x <- x + q.
+ * A test algorithm that sends its initial model ten times, the last time without loss. It adds the
+ * values that were sent, q, to its model x.
  */
 static void repeating_work(dsgd_node *self)
 {
@@ -194,8 +202,8 @@ static void repeating_work(dsgd_node *self)
 }
 
 /**
- * With feedback, the sum of ten sends is the same for every encoding: ten times the model. Values
- * that one send leaves out are sent later.
+ * Tests that, with feedback, the sum of ten sends is ten times the model for every encoding. Values
+ * that one send leaves out must be sent later.
  */
 TEST(feedback_loses_no_value)
 {
@@ -210,7 +218,8 @@ TEST(feedback_loses_no_value)
         c->config.exchange.pieces = 2;
         support_steps_each(c, 10);
         const support_outcome *const got = support_ok(c);
-        want = want == NULL ? got : want; /* the first encoding is none, which sends all values */
+        want = want == NULL ? got : want; /* the first encoding is `none`, which sends all values
+                                           * and gives the expected sum */
         const double distance = support_distance(got->x, want->x, 2 * got->n_params);
         ck_assert_msg(distance < support_rounding(), "%s: off by %g", (*about)->name, distance);
     }
@@ -230,8 +239,8 @@ TEST(gossip_of_encoded_models_keeps_their_mean)
 }
 
 /**
- * If the learning rate is 0, a debiased model does not change, whichever of its shares are in
- * flight.
+ * Tests that a debiased model does not change if the learning rate is 0, even while some of its
+ * shares are in flight.
  */
 TEST(osgp_scales_unsent_values_by_its_weight)
 {
@@ -266,7 +275,8 @@ TEST(encoder_of_a_share_reads_only_that_share)
 TEST(a_contradictory_encoding_is_rejected)
 {
     dsgd_error error;
-    support_case *const noticing = support_new("dsgd_aau", 4); /* its server has no model */
+    support_case *const noticing =
+        support_new("dsgd_aau", 4); /* the server of dsgd_aau has no model */
     encode_exchange(noticing, "top_k", "feedback", 1);
     ck_assert_int_eq(dsgd_run_check(&noticing->config, &error), DSGD_EUSAGE);
     ck_assert_has(error.text, "feedback");

@@ -1,9 +1,9 @@
 /**
  * @file test_endurance.c
- * Long runs of every algorithm of the registry with default options. The runs have three tasks,
- * equal or different data at the workers, and step times that vary by a tenth. All numbers must
- * stay finite, the loss must fall, and mixing must keep the models closer together than no mixing
- * would.
+ * Tests long runs of every algorithm of the registry with default options. The runs have three
+ * tasks. The workers have equal or different data, and step times vary by a tenth. All numbers must
+ * stay finite, the loss must fall, and mixing must keep the models closer together than they would
+ * be without mixing.
  */
 #include "models/zoo/model.h"
 #include "sim/network/cluster.h"
@@ -27,9 +27,10 @@ static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
 }
 
 /**
- * Returns the factor of the learning rate. It is lower for few workers, whose mean is noisy, for
- * servers that apply every worker's update (P steps instead of one), and for eamsgd (momentum
- * 0.99).
+ * Returns the factor by which a case multiplies the learning rate. The rate is lower for few
+ * workers, because the mean of their gradients is noisy. It is also lower for servers that apply
+ * every worker's update, which makes P steps instead of one. For eamsgd, it is lower because
+ * momentum is 0.99.
  */
 static double share_of_rate(const support_case *c)
 {
@@ -70,10 +71,11 @@ static support_case *enduring(const char *algorithm, int i, double steps)
 }
 
 /**
- * Returns true if a run has kept its promises. @p most is the consensus distance without mixing. If
- * a model overfits the few points, its loss on other points rises again. This counts as learned if
- * its accuracy has improved. For DiLoCo and decoupled DiLoCo, 1,000 steps are a few rounds, and the
- * second round overshoots: the largest loss that we saw was 1.16 times the first loss.
+ * Returns true if a run learned and stayed finite. @p most is the consensus distance without
+ * mixing. If a model overfits the few points, its loss on other points rises again. Such a run
+ * counts as successful if its accuracy has improved. For DiLoCo and decoupled DiLoCo, 1,000 steps
+ * are a few rounds, and the second round overshoots. The largest loss in such a run was 1.16 times
+ * the first loss.
  */
 static bool endured(const char *name, const support_outcome *got, double most)
 {
@@ -87,8 +89,8 @@ static bool endured(const char *name, const support_outcome *got, double most)
 }
 
 /**
- * Runs all algorithms on case number @p i. If @p prints is true, prints a table; if not, checks the
- * promises.
+ * Runs all algorithms on case number @p i. If @p prints is true, prints a table of the results;
+ * otherwise, checks the results.
  */
 static void all_endure(int i, double steps, bool prints)
 {
@@ -121,8 +123,8 @@ static void all_endure(int i, double steps, bool prints)
 }
 
 /**
- * Number of cases of a test. The largest number of workers has only one task in a test; the printed
- * table has all tasks.
+ * Number of cases in a test. With the largest number of workers, a test runs only one task; the
+ * printed table contains all tasks.
  */
 enum { N_TESTED = (N_COUNTS - 1) * 2 * N_TASKS + 1 };
 

@@ -1,25 +1,25 @@
 /**
  * @file test_memory.c
- * Tests that no algorithm uses more memory for more steps. If an exchange did not free or release
- * an object, the object would be counted once for each worker or step.
+ * Tests that no algorithm uses more memory if a run has more steps. If an exchange forgot to free
+ * or to release an object, the number of objects would grow with each step.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /**
- * UNDER_WAY is a tolerance in blocks, because the number of exchanges in flight at the end may
- * differ.
+ * UNDER_WAY is the allowed difference in the number of memory blocks. The number of exchanges in
+ * flight at the end of a run may differ.
  */
 enum { WORKERS = 4, STEPS = 120, UNDER_WAY = 100 };
 
-/** Splits the workers into two halves: the even and the odd pairs of ranks. */
+/** Splits the workers into two groups by the pairs of ranks: the even pairs and the odd pairs. */
 static void halves(const void *params, int n_workers, int *colour)
 {
     for (int i = 0; i < n_workers; i++)
         colour[i] = i / 2 % 2;
 }
 
-/** A test algorithm that calls collectives that few algorithms call, or call seldom. */
+/** A test algorithm that calls the collectives that few algorithms call. */
 static void collective_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -37,8 +37,8 @@ static void collective_work(dsgd_node *self)
 TEST_ALGORITHM(collective, .work = collective_work);
 
 static const struct {
-    int network; /* network, a dsgd_network_kind */
-    double fusion; /* size of a fused message in bytes; 0 for no fusion */
+    int network; /* kind of network; a value of dsgd_network_kind */
+    double fusion; /* size of a fused message in bytes, or 0 if messages are not fused */
 } ways[] = {{DSGD_NETWORK_FLOWS, 0}, {DSGD_NETWORK_SIMGRID, 0}, {DSGD_NETWORK_FLOWS, 64e6}};
 
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
@@ -46,9 +46,11 @@ enum { N_WAYS = sizeof ways / sizeof ways[0] };
 SUITE(memory, "memory", .seconds = 60);
 
 TEST_RANGE(more_steps_use_no_more_memory, 0,
-           N_WAYS *(support_n_algorithms() + 1)) /* _i selects algorithm and way */
+           N_WAYS *(support_n_algorithms() + 1)) /* _i selects the algorithm and the way in which it
+                                                  * runs */
 {
-    const dsgd_entry *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL after the last one */
+    const dsgd_entry *const about =
+        dsgd_algorithms[_i / N_WAYS]; /* the array of algorithms ends with NULL */
     const dsgd_algorithm *const algorithm =
         about == NULL ? &collective : (const dsgd_algorithm *)about;
     size_t blocks[2];
@@ -66,7 +68,8 @@ TEST_RANGE(more_steps_use_no_more_memory, 0,
         support_imbalance_number(c, "delay", "seconds", 0.7);
         support_imbalance_number(c, "ramp", "seconds", 0.01);
         c->config.exchange.pieces = 3;
-        c->config.threads = 0; /* with threads, the peak would depend on which worker is faster */
+        c->config.threads = 0; /* with several threads, the peak memory would depend on which worker
+                                * is faster */
         c->config.network = ways[_i % N_WAYS].network;
         c->config.exchange.fusion_bytes = ways[_i % N_WAYS].fusion;
         c->config.exchange.cycle_s = 1e-3;

@@ -1,8 +1,8 @@
 /**
  * @file test_open.c
- * Tests DeDLOC and the cluster-based model. The tests compare runs with emulations by the order of
- * arrivals and with closed forms of a round, and shares with brute force. Other tests check which
- * workers continue after failures.
+ * Tests DeDLOC and the cluster-based model. The tests compare runs with emulations that process
+ * messages in the order of arrival, and with closed forms of a round. They compare the shares of
+ * peers with brute force. Other tests check which workers continue after failures.
  */
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ enum { N = REPLAY_N, MOST = REPLAY_MOST_WORKERS };
 SUITE(open, "shares", .seconds = 120);
 
 /**
- * Returns the time of the busiest direction of a link: the chunks that it carries, over its
+ * Returns the time of the busiest direction of a link: the bytes of its chunks, divided by its
  * bandwidth.
  */
 static double busiest(const reducer *r, const int64_t *pieces, int n)
@@ -43,7 +43,7 @@ static double busiest(const reducer *r, const int64_t *pieces, int n)
 }
 
 /**
- * Returns the lowest possible time of the busiest link, over all distributions of the remaining
+ * Returns the lowest possible time of the busiest link, over all ways to distribute the remaining
  * chunks.
  */
 static double least(const reducer *r, int64_t *pieces, int n, int i, int64_t left)
@@ -80,8 +80,8 @@ TEST_RANGE(shares_by_bandwidth_are_optimal, 0, 300)
 }
 
 /**
- * If hivemind's linear program has a unique optimum, the shares are equal to its result. Otherwise
- * they are shares by bandwidth.
+ * Tests that the shares equal the result of hivemind's linear program if its optimum is unique.
+ * Otherwise, shares must be proportional to bandwidth.
  */
 TEST(shares_are_those_of_the_released_code)
 {
@@ -101,8 +101,8 @@ TEST(shares_are_those_of_the_released_code)
 CASE("DeDLOC", .seconds = 120);
 
 /**
- * Makes a case with @p n peers. The links of an idle switch are multiplied by the factors in @p
- * links.
+ * Makes a case with @p n peers at an idle switch. The array @p links contains factors for the
+ * bandwidths of the links.
  */
 static support_case *peers(int n, dsgd_platform_entry *links, size_t n_links, double bytes)
 {
@@ -119,8 +119,8 @@ static support_case *peers(int n, dsgd_platform_entry *links, size_t n_links, do
 }
 
 /**
- * Each peer averages one chunk. In a round, it sends its parts of the other chunks, then the means
- * of its own chunk.
+ * Each peer averages one chunk. In a round, the peer sends its parts of the other chunks, and then
+ * sends the mean of its own chunk to all peers.
  */
 TEST_RANGE(dedloc_round_takes_twice_its_parts, 2, 7)
 {
@@ -133,7 +133,8 @@ TEST_RANGE(dedloc_round_takes_twice_its_parts, 2, 7)
 
 /**
  * In a round, a peer with share f_i sends (1 + (n - 2) f_i) N bytes, and all peers together send (2
- * n - 2) N. Each chunk has some additional numbers. Reports and the lists of shares also count.
+ * n - 2) N bytes. Each chunk contains some additional numbers. Reports and lists of shares also
+ * count.
  */
 TEST_RANGE(dedloc_round_sends_the_bytes_of_its_shares, 2, 6)
 {
@@ -145,8 +146,8 @@ TEST_RANGE(dedloc_round_sends_the_bytes_of_its_shares, 2, 6)
 }
 
 /**
- * With shares by bandwidth, the time is within one chunk of the bound. With equal shares, the slow
- * links determine it.
+ * Tests the time of a round. If shares are proportional to bandwidth, the time exceeds the lower
+ * bound by at most one chunk. With equal shares, the slow links determine the time.
  */
 TEST(shares_by_bandwidth_are_faster_where_links_differ)
 {
@@ -170,12 +171,15 @@ TEST(shares_by_bandwidth_are_faster_where_links_differ)
     ck_assert_double_eq_tol(seconds[1], (1 + 6 / 8.0) / 0.25, 1e-3);
 }
 
-/** An auxiliary peer with ten times the bandwidth averages all chunks. */
+/**
+ * Tests an auxiliary peer with ten times the bandwidth of other peers, which averages all chunks.
+ */
 TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
 {
     static dsgd_platform_entry fast = {8, 1, {0, NULL}, 1, 10, 0};
     double seconds[3];
-    for (int i = 0; i < 3; i++) { /* no such peer; with equal shares; by bandwidth */
+    for (int i = 0; i < 3; i++) { /* the three runs have no auxiliary peer, equal shares, and shares
+                                   * by bandwidth */
         support_case *c = peers(8 + (i > 0), &fast, 1, 1e9);
         SET(c, config.exchange.pieces = 48, config.until = (dsgd_until){.samples = 80 * 128});
         OPTIONS(c, {"auxiliary", i > 0}, {"shares", i < 2});
@@ -184,7 +188,7 @@ TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
     ck_assert_double_eq_tol(seconds[0], 1 + 6 / 8.0, 0.02);
     ck_assert_double_gt(seconds[1], seconds[0]);
     ck_assert_double_eq_tol(seconds[2], 1,
-                            0.05); /* a peer sends its gradient, and receives a mean */
+                            0.05); /* a peer sends its gradient in 0.05 s, and receives a mean */
 }
 
 /**
@@ -193,7 +197,7 @@ TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
  */
 typedef struct emulated {
     double x[N], v[N], g[N], sum[N], ends_s;
-    long finished, gradients; /* number of gradients: all, and those in the sum */
+    long finished, gradients; /* numbers of finished gradients and of gradients in the sum */
     bool waits;
     long round;
 } emulated;
@@ -294,8 +298,9 @@ static void expect_models(support_pair *t, const emulated *want)
 }
 
 /**
- * No gradient is lost or counts twice. Each gradient has the weight of its samples. Auxiliary peers
- * add no gradients. _i selects workers, batch and auxiliary.
+ * Tests that no gradient is lost and none counts twice. The weight of each gradient is its number
+ * of samples. Auxiliary peers add no gradients. _i selects the number of workers, the batch, and
+ * the number of auxiliary peers.
  */
 TEST_RANGE(every_sample_counts_once, 0, 16)
 {
@@ -310,14 +315,15 @@ TEST_RANGE(every_sample_counts_once, 0, 16)
 }
 
 /**
- * The tracker's link takes 0.2 s per START message, and the auxiliary peer gets the last one.
- * Before it arrives, this peer receives the means of the other two peers. It must use these means
- * as the others do, and no peer may wait for it longer than for its message.
+ * The tracker's link takes 0.2 s per START message, and the auxiliary peer gets the last of these
+ * messages. Before this message arrives, the auxiliary peer receives the means of the other two
+ * peers. It must use these means as the other peers do. No peer may wait for the auxiliary peer
+ * longer than for its message.
  */
 TEST(dedloc_accepts_a_mean_before_the_round_begins)
 {
     static dsgd_platform_entry slow[] = {
-        {3, 1, {0, NULL}, 1, 1e-6, 0}}; /* the tracker, after the workers, has 1 kB/s */
+        {3, 1, {0, NULL}, 1, 1e-6, 0}}; /* the tracker, the last host, has a bandwidth of 1 kB/s */
     support_case *const c = support_new("dedloc", 3);
     SET(c, platform = peers(3, slow, 1, 1e6)->platform, config.exchange.pieces = 20,
         config.steps_each = 10);
@@ -329,8 +335,9 @@ TEST(dedloc_accepts_a_mean_before_the_round_begins)
 }
 
 /**
- * One of four peers needs 7.3 s per gradient. Only the first round waits for it, for 2 s. Its
- * gradients are dropped. It gets a model at the end of a round, so it continues every 8 s.
+ * One of four peers needs 7.3 s per gradient. Only the first round waits for the slow peer, for 2
+ * s. Gradients of the slow peer are dropped. The slow peer gets a model at the end of a round, so
+ * it continues every 8 s.
  */
 TEST(dedloc_drops_gradients_of_a_late_peer)
 {
@@ -344,8 +351,9 @@ TEST(dedloc_drops_gradients_of_a_late_peer)
 }
 
 /**
- * Three of four peers continue their rounds while one peer is away. They wait for it only once. The
- * repaired peer gets the model when a round ends, and the next round waits for this peer.
+ * Three of four peers continue their rounds while one peer has failed. They wait for the failed
+ * peer only once. After its repair, the peer gets the model when a round ends, and the next round
+ * waits for this peer.
  */
 TEST(failed_peer_costs_dedloc_one_wait)
 {
@@ -362,11 +370,11 @@ TEST(failed_peer_costs_dedloc_one_wait)
 
 CASE("clusters", .seconds = 120);
 
-/** The last value that a process has sent, and the value before. */
+/** The last value that a process has sent, and the value before the last. */
 typedef struct values {
     double x[2][N];
-    long round[2], latest; /* rounds of both values; and the highest round of any process when the
-                            * last one was sent */
+    long round[2], latest; /* rounds of both values, and the highest round of any process at the
+                            * time of the last value */
 } values;
 
 static bool hears_enough(const emulation_problem *p, const values *told, int i, long round,
@@ -404,7 +412,7 @@ static void take_mean(const emulation_problem *p, const values *told, int i, lon
 
 /**
  * Emulates the cluster-based model. A process that has finished a step sends its value at once.
- * Each process that now has enough values continues with their mean.
+ * Each process that then has enough values continues with their mean.
  */
 static emulated *cluster_based_emulated(const emulation_problem *p, int cluster, int quorum)
 {
@@ -438,7 +446,8 @@ static emulated *cluster_based_emulated(const emulation_problem *p, int cluster,
     return w;
 }
 
-TEST_RANGE(clusters_agree, 0, 24) /* _i selects workers, cluster and quorum */
+TEST_RANGE(clusters_agree, 0, 24) /* _i selects the number of workers, the size of a cluster and the
+                                   * quorum */
 {
     static const int counts[] = {1, 5, 12, 16}, clusters[] = {1, 3};
     support_pair *const t = pair_until("cluster_based", counts[_i % 4], 41.3);

@@ -1,8 +1,8 @@
 /**
  * @file test_outer.c
- * Tests algorithms with outer steps and with clusters: cases in which they equal simpler
- * algorithms, and the overlap of their exchanges. (test_against_oracle.c compares values, and the
- * oracle's own tests use published values.)
+ * Tests algorithms with outer steps and with clusters. The tests check cases in which these
+ * algorithms equal simpler algorithms, and the overlap of exchanges with steps.
+ * (test_against_oracle.c compares values, and the tests of the oracle use published values.)
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -12,8 +12,8 @@
 SUITE(outer, "outer", .seconds = 60);
 
 /**
- * With one fragment and no delay, Streaming DiLoCo equals DiLoCo in values, time and messages. _i
- * is the number of chunks.
+ * Tests that Streaming DiLoCo with one fragment and no delay equals DiLoCo in values, time and
+ * messages. _i is the number of chunks.
  */
 TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
 {
@@ -34,8 +34,8 @@ TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
 }
 
 /**
- * With delay 1, one step hides a fragment's exchange of 0.9 s. It does not completely hide an
- * exchange of 1.8 s.
+ * Tests a delay of one step. It hides a fragment's exchange of 0.9 s completely, and an exchange of
+ * 1.8 s only in part.
  */
 TEST(a_delay_hides_the_exchange_of_a_fragment)
 {
@@ -83,8 +83,8 @@ TEST(clusters_of_one_are_local_sgd)
 }
 
 /**
- * In every step some worker is late by a second. In different rounds, the late worker is in
- * different clusters.
+ * In every step, one worker is late by a second. In each round, the late worker is in another
+ * cluster.
  */
 TEST(delayed_corrections_wait_for_the_round_before)
 {

@@ -1,15 +1,16 @@
 /**
  * @file test_scale.c
- * Tests every algorithm with thousands of workers: runs start and end. Above 1,024 workers, tables
- * grow. Above 2,048 workers, actors need more memory mappings than the kernel allows by default.
+ * Tests that runs of every algorithm with thousands of workers start and end. Above 1,024 workers,
+ * tables grow. Above 2,048 workers, actors need more memory mappings than the kernel allows by
+ * default.
  */
 
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /**
- * Numbers of workers: one more than a power of two, a power of two, and one with more actors than a
- * process could have with guard pages.
+ * Numbers of workers: 1,025 is one more than a power of two, and 2,048 is a power of two. With
+ * 4,096 workers, there are more actors than a process could have with guard pages.
  */
 static const int counts[] = {1025, 2048, 4096};
 
@@ -19,14 +20,15 @@ static support_case *large(const char *algorithm, int workers)
 {
     support_case *c = support_no_learning(support_new(algorithm, workers));
     support_imbalance_number(c, "ramp", "seconds", 1e-4); /* workers have different delays */
-    c->workload.bytes = 1e4; /* allreduces of short vectors take the fewest messages */
+    c->workload.bytes = 1e4; /* short vectors make the allreduce use the algorithm with the fewest
+                              * messages */
     c->config.until.steps = 2;
     return c;
 }
 
 /**
- * Returns true if each worker sends its vector to all others. For 4,096 workers, these 17 million
- * pairs would need too much memory for a test.
+ * Returns true if each worker sends its vector to all other workers. For 4,096 workers, these 17
+ * million pairs of workers would need too much memory for a test.
  */
 static bool tells_all(const support_case *c)
 {
@@ -72,7 +74,7 @@ TEST_RANGE(two_steps_of_thousands_of_workers_end, support_n_algorithms(),
     two_steps_end(_i);
 }
 
-/** Each worker has 18 actors. The run ends after their start. */
+/** Each worker has 18 actors. The run ends as soon as the actors have started. */
 TEST(concurrent_chunks_need_more_actors_than_guard_pages)
 {
     support_case *c = large("eager_solo", 4096);

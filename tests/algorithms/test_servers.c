@@ -1,8 +1,8 @@
 /**
  * @file test_servers.c
  * Tests algorithms whose servers make decisions, on networks without cost and with fixed speeds of
- * workers. The tests check the promises of each algorithm. (test_against_arrivals.c compares the
- * order and the delays of applied updates.)
+ * workers. The tests check the bounds that the papers of the algorithms state.
+ * (test_against_arrivals.c compares the order and the delays of applied updates.)
  */
 #include <unistd.h>
 
@@ -12,8 +12,8 @@
 #include "tests/support/support.h"
 
 /**
- * Makes a run in which worker i needs h[i] s per step. At most four values of h may differ from 1.
- * Messages take a nanosecond.
+ * Makes a run in which worker i needs h[i] s per step and messages take a nanosecond. At most four
+ * values of h may differ from 1.
  */
 static support_case *at_speeds(const char *algorithm, int workers, const double *h)
 {
@@ -29,11 +29,12 @@ static support_case *at_speeds(const char *algorithm, int workers, const double 
 SUITE(servers, "servers", .seconds = 120);
 
 /**
- * With n of P gradients needed, a step takes the n-th shortest time of a gradient. The slowest
- * worker is dropped in every step.
+ * If a step needs n gradients of P workers, it takes the n-th shortest time of a gradient. The
+ * gradient of the slowest worker is dropped in every step.
  */
-TEST_RANGE(backup_workers_step_lasts_until_its_last_needed_gradient, 0,
-           4) /* _i selects the slow worker's factor, and whether backups is set */
+TEST_RANGE(
+    backup_workers_step_lasts_until_its_last_needed_gradient, 0,
+    4) /* _i selects the factor of the slow worker, and whether the option `backups` is set */
 {
     double h[] = {1, 1, 1, 1, 1, 1, 1, _i % 2 == 0 ? 3 : 100};
     support_case *c = at_speeds("backup_workers", 8, h);
@@ -48,7 +49,7 @@ TEST_RANGE(backup_workers_step_lasts_until_its_last_needed_gradient, 0,
 
 /* --- laws ------------------------------------------------------------------------------------- */
 
-/** A test algorithm: x <- x + the sum of all workers' updates. */
+/** A test algorithm that adds the sum of all workers' updates to the model x. */
 static void summing_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *u = dsgd_vector_new(self);
@@ -70,7 +71,7 @@ TEST_ALGORITHM(summing, .work = summing_work);
 
 static const double uneven[] = {1, 1, 1.31, 1.07, 1};
 
-TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i is the number of pieces */
+TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i is the number of chunks */
 {
     support_case *c = at_speeds("ssp", 5, uneven);
     SET(c, learning.optimizer.lr = 0.01, config.exchange.pieces = _i);
@@ -89,8 +90,8 @@ TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i is the number of pieces
 static const double distinct[] = {1, 1.013, 1.31, 1.07, 1.029}; /* no two workers arrive together */
 
 /**
- * With one chunk and infinite slack (or delay), ssp and ringmaster equal a_psgd. _i selects the
- * algorithm.
+ * Tests that ssp with infinite slack and ringmaster with infinite delay equal a_psgd if a vector
+ * has one chunk. _i selects the algorithm.
  */
 TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2)
 {
@@ -103,7 +104,7 @@ TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2)
         platform.message_overhead_s = server->platform.message_overhead_s = 1e-3);
     const support_outcome *got = support_ok(c), *want = support_ok(server);
     ck_assert_double_eq_tol(got->result.virtual_s, want->result.virtual_s, 1e-9);
-    /* Messages at the very end may count or not. */
+    /* a message at the end of the run counts in one run and may not count in the other */
     ck_assert_double_eq_tol((double)got->result.messages, (double)want->result.messages, 1.5);
     ck_assert_double_eq_tol(got->result.bytes, want->result.bytes, 1.1e6);
     ck_assert_mem_eq(got->final_mean, want->final_mean, got->n_params * sizeof(double));
@@ -113,7 +114,7 @@ TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2)
 
 static int n_computed[8];
 
-/** Notes the largest difference between the workers' numbers of finished gradients. */
+/** Stores the largest difference between the workers' numbers of finished gradients. */
 static void watch_spread(void *nothing, const dsgd_span *span)
 {
     if (span->kind != DSGD_SPAN_COMPUTE || span->host >= 5)
@@ -127,7 +128,9 @@ static void watch_spread(void *nothing, const dsgd_span *span)
     support_current->note[0] = fmax(support_current->note[0], most - least);
 }
 
-/** _i is the slack s. If one worker is slow enough, the others lead by exactly s + 1 steps. */
+/**
+ * _i is the slack s. If one worker is slow enough, the other workers lead by exactly s + 1 steps.
+ */
 TEST_RANGE(ssp_workers_lead_by_at_most_slack_and_one_step, 0, 4)
 {
     static const double h[] = {1, 1, 1, 1, 9};
@@ -198,8 +201,8 @@ TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8) /* _i is the batch B */
 }
 
 /**
- * _i is the delay R. R updates take at most twice the minimum over m of (mean of 1 / h_i)^-1 (1 + R
- * / m), with the mean over the m fastest workers.
+ * _i is the delay R. R updates take at most twice the minimum, over m, of (mean of 1 / h_i)^-1 (1 +
+ * R / m), where the mean is over the m fastest workers.
  */
 TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9)
 {
@@ -219,8 +222,8 @@ TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9)
 }
 
 /**
- * Ringmaster applies no update with a delay of R = _i or more, however late messages and workers
- * are.
+ * Tests that Ringmaster applies no update with a delay of R = _i or more, even if messages or
+ * workers are very late.
  */
 TEST_RANGE(no_applied_delay_reaches_r, 1, 6)
 {
@@ -248,7 +251,10 @@ TEST(slow_workers_make_fewer_local_steps)
     support_option(c, "dylu", 1); /* ceil(8 / h) steps: 8, 4, 3, 1 */
     c->config.until = (dsgd_until){.seconds = 80.5};
     const support_outcome *got = support_ok(c);
-    /* Each round has a push and an answer. At the start, workers exchange the table of times. */
+    /*
+     * Each round consists of a push and an answer. At the start, the workers exchange the table of
+     * step times.
+     */
     const double rounds = 10 + floor(80 / 2.6 / 4) + floor(80 / 3.9 / 3) + 2;
     ck_assert_double_eq_tol(got->result.bytes, 2 * rounds * (1e6 + 8), 1000);
 }
@@ -265,8 +271,8 @@ TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i is the number of workers *
 }
 
 /**
- * An epoch lasts for one step of the slowest worker. Each other worker makes two steps in an epoch,
- * the second together with the slowest worker.
+ * An epoch lasts for one step of the slowest worker. In an epoch, each other worker makes two
+ * steps. The second of these steps ends together with the step of the slowest worker.
  */
 TEST(aau_needs_a_straggler_once_per_epoch)
 {
@@ -281,8 +287,8 @@ TEST(aau_needs_a_straggler_once_per_epoch)
 }
 
 /**
- * A worker that finishes within the grace period of the first two workers mixes with them. A later
- * worker does not. _i selects how late the third worker is.
+ * A worker that finishes within the grace period of the first two workers mixes with them. A worker
+ * that finishes later does not mix with them. _i selects how late the third worker is.
  */
 TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2)
 {
@@ -298,8 +304,9 @@ TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2)
 }
 
 /**
- * In a ring of 4 workers, one pair is always half a step later than the other pair. Nevertheless
- * all models converge to one mean, because an epoch joins the pairs. _i is 1 for the default grace.
+ * In a ring of four workers, one pair is always half a step later than the other pair.
+ * Nevertheless, all models converge to one mean, because an epoch joins the pairs. If _i is 1, the
+ * run uses the default grace period.
  */
 TEST_RANGE(aau_pairs_out_of_step_agree, 0, 2)
 {

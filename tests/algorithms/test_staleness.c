@@ -1,13 +1,14 @@
 /**
  * @file test_staleness.c
- * Tests the ages of the values that an algorithm uses: bounds, closed forms, and histograms.
+ * Tests the ages of the values that an algorithm uses. The tests compare ages with bounds and
+ * closed forms, and check the histograms of ages.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /**
- * Checks that the shares of a histogram of ages add up to 1 and have the given mean. If tolerance
- * is below 1, every use has a single age, and the largest age is also compared.
+ * Checks that the shares of a histogram of ages add up to 1 and have the given mean. If the
+ * tolerance is below 1, all uses have the same age, and the largest age is also compared.
  */
 static void expect_histogram(const double *ages, double mean, double largest, double tolerance)
 {
@@ -58,8 +59,9 @@ static double spread_after(const char *name, long steps)
 }
 
 /**
- * Algorithms that average models periodically do so after every third step. In between, models
- * differ. The sums of eager_solo do not always make them differ, but they do after step 7 or 8.
+ * Algorithms that average models periodically do so after every third step. Between two averages,
+ * the models of the workers differ. With eager_solo, the models differ after step 7 or 8, but not
+ * after every step.
  */
 TEST_RANGE(models_are_equal_only_at_the_end_of_a_period, 0, 4)
 {
@@ -81,8 +83,8 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
 {
     static const struct {
         const char *name, *option;
-        double value; /* option and its value; they make the server use each gradient alone,
-                       * whatever its age */
+        double value; /* name and value of an option that makes the server use each gradient
+                       * separately, whatever its age */
     } servers[] = {
         {"a_psgd", NULL, 0}, {"async_local_sgd", "period", 1}, {"ringmaster", "delay", -2}};
     const int p = 2 + _i / 3;
@@ -93,13 +95,16 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
         support_option(c, servers[_i % 3].option, servers[_i % 3].value);
     if (support_has(c, "grace"))
         support_option(c, "grace", 0);
-    support_imbalance_number(c, "ramp", "seconds", 0.001); /* keeps workers in one order */
+    support_imbalance_number(
+        c, "ramp", "seconds",
+        0.001); /* with this imbalance, workers always arrive in the same order */
     support_steps_each(c, steps);
     c->config.exchange.pieces = 2;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.gradient_staleness_max, p - 1);
     if (!by_message)
-        ck_assert_double_eq(got->result.staleness_max, 0); /* pushes are not local steps */
+        ck_assert_double_eq(got->result.staleness_max,
+                            0); /* Pushes are not local steps, so they have no staleness. */
     /*
      * In the first round, the i-th worker that arrives misses only the i - 1 updates before its
      * own.
@@ -122,7 +127,8 @@ TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
     support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.virtual_s, 20);
     ck_assert_double_eq(got->result.staleness_max, 3);
-    support_option(c, "delay", 2); /* now workers wait until the last chunk has arrived */
+    support_option(c, "delay", 2); /* with a delay of 2, workers wait until the last chunk has
+                                    * arrived */
     got = support_ok(c);
     ck_assert_double_gt(got->result.virtual_s, 20 + 8 * 0.4);
     ck_assert_double_eq(got->result.staleness_max, 2);
@@ -149,9 +155,9 @@ TEST(push_may_be_older_than_its_delay_if_rounds_end_sooner)
 }
 
 /**
- * Tests the papers' bound: a contribution was made in one of the last tau iterations. Worker 0
- * takes two and a half times as long as the others, so it is late within a round. Step times are
- * random.
+ * Tests the bound of the papers: a contribution was made in one of the last tau iterations. A step
+ * of worker 0 takes two and a half times as long as a step of the others, so worker 0 is late
+ * within a round. Step times are random.
  */
 TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
 {
@@ -172,8 +178,9 @@ TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
 }
 
 /**
- * Worker 0 has finished step t after t + 1 s, and worker 1 after 3.6 (t + 1) s. At 3.6, 7.2 and
- * 10.8 s, worker 1 finds versions 2, 6 and 9. The gradients of worker 1 are in versions 3 and 7.
+ * Worker 0 has finished step t after t + 1 s, and worker 1 has finished step t after 3.6 (t + 1) s.
+ * At 3.6, 7.2 and 10.8 s, worker 1 finds versions 2, 6 and 9 of the model. The gradients of worker
+ * 1 are in versions 3 and 7.
  */
 TEST(a_constant_straggler_misses_sums_of_solo)
 {
@@ -184,14 +191,15 @@ TEST(a_constant_straggler_misses_sums_of_solo)
     ck_assert_double_eq(got->result.partial_skipped, 2 + 3 + 2);
     ck_assert_double_eq(got->result.partial_duplicates, 0);
     /*
-     * Uses of gradients: worker 0 uses its own gradient in each of its 10 versions, and gradients
-     * of worker 1 from steps 0 and 1 in versions 3 and 7. Worker 1 uses gradients of worker 0 in
-     * versions 2, 6 and 9. All uses except two have lag 0.
+     * Worker 0 uses its own gradient in each of its 10 versions. It uses the gradients of worker 1
+     * from steps 0 and 1 in versions 3 and 7. Worker 1 uses gradients of worker 0 in versions 2, 6
+     * and 9. The lag is 0 for all uses except two.
      */
     ck_assert_double_eq(got->result.lag_max, 6);
     ck_assert_double_eq_tol(got->result.lag_mean, (3.0 + 6.0) / (10 + 2 + 3), 1e-12);
     ck_assert_double_eq(got->result.gradient_staleness_max, 6);
-    c->config.exchange = (dsgd_exchange_config){.pieces = 3}; /* counts are of whole vectors */
+    c->config.exchange = (dsgd_exchange_config){
+        .pieces = 3}; /* staleness is counted in whole vectors, also if a vector has three chunks */
     got = support_ok(c);
     ck_assert_double_eq(got->result.partial_skipped, 2 + 3 + 2);
     ck_assert_double_eq(got->result.lag_max, 6);
@@ -199,7 +207,8 @@ TEST(a_constant_straggler_misses_sums_of_solo)
 
 /**
  * Worker 1 averages once per gradient, and worker 0 answers. If a gradient of worker 0 takes eight
- * times as long, its model is averaged eight times before the gradient is applied.
+ * times as long as a gradient of worker 1, the model of worker 0 is averaged eight times before the
+ * gradient is applied.
  */
 TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
 {
@@ -218,7 +227,10 @@ TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
     ck_assert_double_eq(got->result.lag_max, passive_is_slow ? 16 - 2 : 0);
 }
 
-/** The gradient is computed before an average of the old models, and applied after the average. */
+/**
+ * The gradient is computed at the old models before they are averaged, and is applied after the
+ * average.
+ */
 TEST_RANGE(gradient_during_an_average_is_one_update_old, 0, 9)
 {
     static const struct {

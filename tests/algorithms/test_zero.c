@@ -11,7 +11,8 @@ SUITE(zero, "zero", .seconds = 120);
 /* --- gradients by passes ---------------------------------------------------------------------- */
 
 /**
- * A test algorithm that makes the same steps as support_alone, but computes gradients pass by pass.
+ * A test algorithm that makes the same steps as support_alone, but computes each gradient pass by
+ * pass.
  */
 static void by_passes_work(dsgd_node *self)
 {
@@ -28,7 +29,7 @@ static void by_passes_work(dsgd_node *self)
 }
 
 static const dsgd_algorithm by_passes = {.about = {.name = "by-passes"}, .work = by_passes_work};
-/** _i selects pieces and overlap. */
+/** _i selects the number of chunks and the overlap. */
 TEST_RANGE(passes_take_as_long_as_a_gradient, 0, 6)
 {
     support_case *c = support_of(&support_alone, 5);
@@ -44,7 +45,7 @@ TEST_RANGE(passes_take_as_long_as_a_gradient, 0, 6)
     ck_assert_double_eq(support_distance(got->x, want->x, 5 * got->n_params), 0);
 }
 
-static bool begins_with_first; /* if false, the worker executes no backward pass */
+static bool begins_with_first; /* if false, the first worker executes no backward pass */
 
 static void wrong_work(dsgd_node *self)
 {
@@ -89,23 +90,24 @@ static const struct {
     int stage;
     bool reshards, overlap;
     double step_s;
-    double vectors; /* vectors that a worker sends, in units of (P - 1) / P N */
+    double vectors; /* number of vectors that a worker sends, in units of (P - 1) / P N bytes */
 } forms[] = {
     /*
-     * A collective of one of 4 units takes 0.021875 s, less than a forward pass. Two collectives
-     * take less than a backward pass.
+     * A vector has four units. A collective of one unit takes 0.021875 s, which is less than a
+     * forward pass. Two collectives take less time than a backward pass.
      */
     {1, true, true, 0.3 + (1 + 4) * 0.021875, 2}, {2, true, true, 0.3 + (1 + 4) * 0.021875, 2},
-    {3, true, true, 0.3 + 3 * 0.021875, 3}, /* exposed: the first gather of each pass, and the last
-                                             * sum */
+    {3, true, true, 0.3 + 3 * 0.021875, 3}, /* three collectives are exposed: the first gather of
+                                             * each pass, and the last sum */
     {3, false, true, 0.3 + 2 * 0.021875, 2},      {1, true, false, 0.3 + 2 * 0.0875, 2},
     {2, true, false, 0.3 + 2 * 0.0875, 2},        {3, true, false, 0.3 + 3 * 0.0875, 3},
     {3, false, false, 0.3 + 2 * 0.0875, 2},
 };
 
 /**
- * Each stage takes the time of its closed form, computed and simulated message by message. The
- * volumes must equal the volumes in the paper's section 7.
+ * Tests that each stage takes the time of its closed form, for computed collectives and for
+ * collectives that are simulated message by message. The sent volumes must equal the volumes in
+ * section 7 of the paper.
  */
 TEST_ROWS(stages_take_their_closed_forms_and_published_volumes, forms)
 {
@@ -127,7 +129,7 @@ TEST_ROWS(stages_take_their_closed_forms_and_published_volumes, forms)
 
 enum { UNITS = 7 };
 
-/** The share of each unit in 100 MB and in all work, in backward order. */
+/** The share of each unit in the 100 MB of a vector and in the computation, in backward order. */
 static dsgd_tensors tensors[] = {
     {8000000, 1, 1}, {1000000, 4, 9}, {6000000, 1, 1}, {7000000, 1, 2}};
 static const double share[UNITS] = {0.32, 0.04, 0.04, 0.04, 0.04, 0.24, 0.28};
@@ -135,12 +137,14 @@ static const double work[UNITS] = {8.0 / 64, 9.0 / 64, 9.0 / 64, 9.0 / 64,
                                    9.0 / 64, 6.0 / 64, 14.0 / 64};
 
 /**
- * Emulates the order of passes and collectives. @p all_s is the time of a collective of all units.
+ * Emulates the order of passes and collectives, and returns the step time. @p all_s is the time of
+ * a collective of all units.
  */
 static double unit_by_unit_s(double all_s, bool reshards)
 {
-    double there_s = all_s * share[UNITS - 1]; /* time at which the next unit's weights arrive */
-    double gpu_s = 0; /* time at which the GPU is free */
+    double there_s =
+        all_s * share[UNITS - 1]; /* time at which the weights of the next unit arrive */
+    double gpu_s = 0; /* time at which the GPU becomes free */
     double channel_s = there_s;
     for (int u = UNITS - 1; u >= 0; u--) {
         const double since_s = fmax(there_s, gpu_s);
@@ -161,8 +165,8 @@ static double unit_by_unit_s(double all_s, bool reshards)
 }
 
 /**
- * _i is reshard_after_forward. The bandwidth varies from exchanges that take longer than the
- * computation to exchanges that the computation hides.
+ * _i is the value of reshard_after_forward. The bandwidth varies: some exchanges take longer than
+ * the computation, and others are hidden by the computation.
  */
 TEST_RANGE(each_unit_is_gathered_one_unit_ahead, 0, 2)
 {
@@ -186,8 +190,8 @@ static const dsgd_optimizer optimizers[] = {
     {.lr = 0.05, .clip = 0.5}};
 
 /**
- * _i selects stage and optimizer. If the update reads a property of the gradient, such as its norm,
- * it must use the mean gradient's property.
+ * _i selects the stage and the optimizer. If the update uses a property of the gradient, such as
+ * its norm, it must use the property of the mean gradient.
  */
 TEST_RANGE(every_stage_makes_the_models_of_allreduce, 0, 9)
 {

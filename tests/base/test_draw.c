@@ -13,7 +13,8 @@ SUITE(draw, "draw");
 TEST(philox_gives_known_answers)
 {
     /*
-     * These numbers are Random123's known answers (kat_vectors) for philox4x32-10 with all zeros.
+     * These numbers are the known answers of Random123 (file kat_vectors) for philox4x32-10 with
+     * zeros as counter and key.
      */
     const philox4x32_ctr_t counter = {{0, 0, 0, 0}};
     const philox4x32_key_t key = {{0, 0}};
@@ -44,7 +45,7 @@ TEST(every_coordinate_of_a_draw_matters)
 TEST(many_draws_equal_single_draws)
 {
     double u[5] = {0, 0, 0, 0, 2};
-    dsgd_draw at = {1, 2, 3, 4, UINT32_MAX - 1}; /* the index wraps around */
+    dsgd_draw at = {1, 2, 3, 4, UINT32_MAX - 1}; /* in this draw, the index wraps around */
     dsgd_draw_uniforms(at, 4, u);
     for (int i = 0; i < 4; i++, at.index++)
         ck_assert_double_eq(u[i], dsgd_draw_uniform(at));
@@ -73,8 +74,8 @@ TEST_RANGE(a_permutation_takes_every_place_once, 0, 11)
 }
 
 /**
- * Draws in order and out of order, with more permutations at a time than the permuter keeps in
- * memory.
+ * Tests draws in order and out of order. The number of permutations in use is larger than the
+ * number that the permuter keeps in memory.
  */
 TEST_RANGE(many_images_equal_single_images, 0, 17)
 {

@@ -1,7 +1,7 @@
 /**
  * @file test_option.c
- * Tests how option values are read: numbers have units, and for an unknown name the nearest known
- * name is found.
+ * Tests how option values are read. Numbers have units. For an unknown name, the program suggests
+ * the nearest known name.
  */
 #include "base/option.h"
 #include "base/unit.h"
@@ -54,7 +54,7 @@ TEST_ROWS(numbers_are_read_with_their_units, numbers)
         ck_assert_double_eq_tol(got, numbers[_i].number, 1e-15 * fabs(got));
 }
 
-/* Column names, the unit of the column, and the part of the name before the unit. */
+/* The name of a column, its unit, and the part of the name before the unit. */
 static const struct {
     const char *column, *unit, *stem;
 } columns[] = {

@@ -1,7 +1,7 @@
 /**
  * @file test_round.c
- * Tests that rounding up and down does not change integers, even if they have small rounding
- * errors.
+ * Tests that rounding up or down does not change a value that differs from an integer only by a
+ * small rounding error.
  */
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /**
  * @file test_status.c
- * Tests errors and memory. Broken contracts abort, and a process that runs out of memory ends in
- * order. Files that cannot be read are remembered. The words of a command line are quoted for a
- * shell.
+ * Tests error messages and memory. If a contract is broken, the program aborts. If memory runs out,
+ * the process ends with an error. Files that cannot be read are remembered. The words of a command
+ * line are quoted for a shell.
  */
 #include "base/status.h"
 
@@ -27,7 +27,10 @@ TEST(a_broken_assertion_aborts)
     support_function_aborts(break_promise, &two, "1 + 1 == 3 does not hold: arithmetic of 2\n");
 }
 
-/* SANITIZED is 1 under a sanitizer, which itself ends a process without memory. */
+/*
+ * SANITIZED is 1 in a build with a sanitizer, because the sanitizer itself ends a process that runs
+ * out of memory.
+ */
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
 enum { SANITIZED = 1 };
 #else
@@ -35,14 +38,14 @@ enum { SANITIZED = 0 };
 #endif
 
 /**
- * A child process allocates more memory than there is. Tests its message, and the files that it
- * leaves.
+ * A child process allocates more memory than the machine has. The test checks the message of the
+ * child and the files that remain.
  */
 TEST_RANGE(memory_that_runs_out_ends_the_process_with_a_sentence, 0, SANITIZED ? 0 : 1)
 {
     int ends[2];
     char said[100] = "";
-    char *const kept = dsgd_folder_new(NULL, NULL); /* the folder belongs to the parent */
+    char *const kept = dsgd_folder_new(NULL, NULL); /* the folder belongs to the parent process */
     char *const unfinished = dsgd_xprintf("%s/unfinished", kept);
     ck_assert_int_eq(pipe(ends), 0);
     const pid_t process = dsgd_fork();
@@ -79,7 +82,7 @@ TEST(an_unreadable_file_is_remembered)
 
 /* --- kept memory ------------------------------------------------------------------------------ */
 
-static char ended[8]; /* names of the ended objects, in the order of their ends */
+static char ended[8]; /* names of the objects that have ended, in the order in which they ended */
 
 static void note_end(void *name)
 {
@@ -119,7 +122,8 @@ TEST(kept_memory_grows_and_old_memory_stays)
     for (int n = 0; n < 1000; n++)
         ck_assert_int_eq(numbers[n], n);
     ck_assert_int_eq(*first, 0);
-    ck_assert_uint_le(n_moves, 11); /* memory doubles when it is full */
+    ck_assert_uint_le(n_moves, 11); /* the array doubles its memory when it is full, so it moves
+                                     * rarely */
     char *text = dsgd_xstrdup("");
     for (int n = 0; n < 1000; n++)
         dsgd_append(&text, "%d,", n);

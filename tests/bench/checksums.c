@@ -15,7 +15,7 @@ static double uniform(uint32_t what, uint32_t row, uint32_t column)
     return 2 * dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, what, row, column}) - 1;
 }
 
-/** A problem that is open on a device. */
+/** A problem that the program has opened on a device. */
 typedef struct bench {
     const dsgd_device *device;
     void *context;

@@ -104,8 +104,8 @@ static dsgd_buffer room_for(const dsgd_device *cuda, void *context, size_t n)
 }
 
 /**
- * Measures how many bytes per second the means of pairs of vectors move, and how many a copy of as
- * many reals moves.
+ * Measures the bandwidth of averaging pairs of vectors and of a copy of the same number of reals,
+ * in bytes per second.
  */
 static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
 {
@@ -133,7 +133,7 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
         const double middle_s = dsgd_wall_s();
         probe->copy(context, to, from, VECTORS * n);
         if (r < 0)
-            continue; /* the first run is a warm-up */
+            continue; /* the first run is only a warm-up and is not measured */
         mean_s[r] = middle_s - start_s;
         copy_s[r] = dsgd_wall_s() - middle_s;
     }

@@ -18,7 +18,7 @@ enum { RUNS = 7, STEPS = 4, STEPS_OF_NOTHING = 64 };
 typedef struct bench {
     dsgd_values *values;
     uint32_t n_workers, batch, steps;
-    dsgd_value *x, *v, *mean; /* one value per worker, [n_workers] */
+    dsgd_value *x, *v, *mean; /* array [n_workers] with one value for each worker */
     uint64_t step;
 } bench;
 

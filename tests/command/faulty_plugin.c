@@ -14,7 +14,7 @@ typedef struct faulty_params {
 
 #define NEXT ((self->rank + 1) % self->n_workers)
 
-/* Model of worker 0, which all workers of the process can read. */
+/* The model of worker 0, which all workers of the process can read. */
 static dsgd_vector *model_of_first;
 static dsgd_vector *kept;
 

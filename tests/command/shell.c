@@ -101,7 +101,10 @@ char *read_file(const char *name)
     return kept(text);
 }
 
-/** Writes e.yaml, an experiment of six runs of ten steps. @p more contains further lines for it. */
+/**
+ * Writes e.yaml, an experiment of six runs of ten steps. @p more contains further lines for the
+ * experiment.
+ */
 void write_experiment(const char *more)
 {
     char *const text = dsgd_xprintf("platform: idle-switch\n"

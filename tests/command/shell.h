@@ -51,7 +51,10 @@ char *unwrapped(const char *text);
 /** Opens the platform in the file @p name, a platform or an experiment in the test's folder. */
 dsgd_platform read_platform(const char *name);
 
-/** Writes e.yaml, an experiment of six runs of ten steps. @p more contains further lines for it. */
+/**
+ * Writes e.yaml, an experiment of six runs of ten steps. @p more contains further lines for the
+ * experiment.
+ */
 void write_experiment(const char *more);
 
 /** Returns the table @p csv without its column wall_s. */

@@ -24,9 +24,10 @@ static const char topologies[] =
 
 /*
  * Tested algorithms on shipped platforms and on small topologies. AD-PSGD is tested only without
- * imbalance, and WAGMA only on shipped platforms, because both depend on the order of messages. If
- * messages arrive at the same instant, rounding decides their order. This order selects the peers
- * of AD-PSGD, and on a symmetric topology the worker that starts an average of WAGMA.
+ * imbalance, and WAGMA is tested only on shipped platforms, because both depend on the order of
+ * messages. If messages arrive at the same instant, rounding decides their order. The order selects
+ * the peers of AD-PSGD. On a symmetric topology, it also selects the worker that starts an average
+ * of WAGMA.
  */
 static const struct {
     bool is_shipped;
@@ -57,7 +58,7 @@ TEST_ROWS(runs_take_same_time_on_both_networks, rows)
                             rows[_i].imbalance));
     dsgd_ends(0, "run e.yaml -o flows");
     dsgd_ends(0, "run e.yaml -o simgrid --set network=simgrid");
-    int n_runs = -1; /* the heading is not a run */
+    int n_runs = -1; /* the heading line does not count as a run */
     for (const char *c = read_file("flows/runs.csv"); *c != '\0'; c++)
         n_runs += *c == '\n';
     ck_assert_int_gt(n_runs, 0);

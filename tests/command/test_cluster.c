@@ -113,7 +113,8 @@ TEST(a_node_without_links_has_those_of_PCIe_and_uneven_NICs_stand_as_others_as_w
     ck_assert_double_eq(p.nccl.links_bytes_per_s, 24e9);
     ck_assert_double_eq_tol(p.host_bandwidth_bytes_per_s, 1.5 * 1.25e9, 1);
     ck_assert(!p.nccl.has_switch);
-    shell_ends(0, "sed -i s/mlx5_1/veth19d9/ topo.xml"); /* in a container, NICs have such names */
+    shell_ends(0, "sed -i s/mlx5_1/veth19d9/ topo.xml"); /* NICs in a container have names such as
+                                                          * veth19d9 */
     ck_assert_has(dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml --force"),
                   "2 NICs of 1.25 GB/s");
 }
@@ -135,18 +136,23 @@ TEST(import_warns_of_odd_nodes)
                "<pci busid=\"0:2\" class=\"0x020700\"/></cpu></system>");
     ck_assert_has(unwrapped(dsgd_ends(0, "import static.xml -p dgx-a100 -o mine.yaml --force")),
                   "for NCCL_TOPO_FILE, without NVLinks and speeds of NICs");
-    /* The file contains no speed of links, so the value of dgx-a100 remains. */
+    /*
+     * The topology file contains no speed of links, so the value of the base platform dgx-a100
+     * remains.
+     */
     ck_assert_double_eq(read_platform("mine.yaml").nccl.links_bytes_per_s, 240e9);
     write_file("far.xml", dsgd_xprintf("<system version=\"1\">%s%s</system>",
                                        pair(0, twelve, 0, ""), pair(2, twelve, 1, "200000")));
     ck_assert_has(unwrapped(dsgd_ends(0, "import far.xml -p dgx-a100 -o mine.yaml --force")),
                   "GPU 0 1: none; GPU 2 3: mlx5_2");
-    /* The speed of the NICs in Mb/s is far too large. It may be 200 Gb/s in kb/s. */
+    /*
+     * The speed of the NICs in Mb/s is far too large. The number may be 200 Gb/s in units of kb/s.
+     */
     write_file("absurd.xml",
                dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, twelve, 2, "200000000")));
     ck_assert_has(dsgd_ends(0, "import absurd.xml -p dgx-a100 -o mine.yaml --force"),
                   "ignored the speed of a NIC, 2e+08 Mb/s");
-    /* The value of dgx-a100 must remain. */
+    /* The value of the base platform dgx-a100 must remain. */
     ck_assert_double_eq(read_platform("mine.yaml").host_bandwidth_bytes_per_s, 25e9);
     write_file("dump.xml",
                dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, twelve, 2, "100000")));
@@ -195,7 +201,8 @@ TEST(deeply_nested_node_is_rejected)
 CASE("Slurm", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
 static const struct {
-    const char *list, *names; /* host list, and the names in it, or NULL if the list is rejected */
+    const char *list, *names; /* a host list, and the names that it stands for, or NULL if the list
+                               * is rejected */
 } lists[] = {
     {"tux[0-2,07],login", "tux0 tux1 tux2 tux07 login"},
     {"r[1-2]n[08-10]-ib", "r1n08-ib r1n09-ib r1n10-ib r2n08-ib r2n09-ib r2n10-ib"},

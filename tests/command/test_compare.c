@@ -28,7 +28,7 @@ static void write_runs(const char *content)
     write_file("r/runs.csv", content);
 }
 
-/** Writes @p content as runs.csv, runs `dsgd compare` with options, and returns the output. */
+/** Writes @p content to runs.csv, runs `dsgd compare` with the options, and returns the output. */
 static char *compare(const char *content, const char *options)
 {
     write_runs(content);
@@ -142,8 +142,9 @@ TEST(one_seed_has_no_interval)
 }
 
 /*
- * A diverged run counts in means of times, but not in means of training results. Failed runs count
- * in no mean. The only run of dasgd diverged before it had results.
+ * Tests which runs count in means. A diverged run counts in means of times, but not in means of
+ * training results. Failed runs count in no mean. The only run of dasgd diverged before it had
+ * results.
  */
 TEST(failed_runs_enter_no_mean_and_diverged_runs_only_those_of_time)
 {
@@ -339,8 +340,8 @@ TEST(time_to_target_is_the_first_crossing)
     expect("allreduce,4,", "time_to_target_s_n", 2);
     expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
     expect("wagma,4,", "time_to_target_s_n", 1);
-    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* one seed that reaches the target has no
-                                                          * mean */
+    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* an algorithm with one seed that reaches
+                                                          * the target has no mean */
     expect_nothing("wagma,4,", "time_to_target_s_diff");
     expect_nothing("wagma,4,", "time_to_target_s_median");
     expect("wagma,4,", "time_to_target_s_seeds", 2);

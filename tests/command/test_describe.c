@@ -14,7 +14,7 @@ TEST(an_algorithm_is_described_on_one_screen)
     char *list = dsgd_ends(0, "list algorithms");
     for (char *line = strsep(&list, "\n"); line != NULL && *line != '\0';
          line = strsep(&list, "\n")) {
-        if (*line == ' ') /* further lines of a summary start with a blank */
+        if (*line == ' ') /* the further lines of a summary start with a blank */
             continue;
         const char *const words =
             dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line);
@@ -112,8 +112,8 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
         ck_assert_uint_gt(strlen(described), 20);
         for (char *row = strsep(&described, "\n"); row != NULL; row = strsep(&described, "\n"))
             ck_assert_msg(strlen(row) <= 80 + 3 || strcmp(kinds[_i], "imbalance") == 0, "%s: %s",
-                          words, row); /* 80 characters may need 83 bytes; an imbalance is printed
-                                        * as its file */
+                          words, row); /* 80 characters may need 83 bytes, and an imbalance from a
+                                        * file is printed as the name of the file */
     }
     ck_assert_int_ge(n, 2);
 }

@@ -9,8 +9,8 @@
 /* --- default exchange ------------------------------------------------------------------------- */
 
 /**
- * Runs e.yaml and stores the throughput of WAGMA in rates[0] and of local SGD in rates[1]. If @p
- * exchange is NULL, the experiment uses its default exchange.
+ * Runs e.yaml, and stores the throughput of WAGMA in rates[0] and the throughput of local SGD in
+ * rates[1]. If @p exchange is NULL, the experiment uses its default exchange.
  */
 static void throughputs(const char *exchange, double rates[2])
 {
@@ -44,7 +44,8 @@ TEST(default_exchange_does_not_decide_ranking)
     ck_assert_double_lt(other[0], other[1]);
     if (SUPPORT_SLOW)
         return;
-    throughputs("{pieces: tensors}", other); /* this exchange hides copies best, by 1.5 % */
+    throughputs("{pieces: tensors}", other); /* the exchange with one chunk per tensor hides copies
+                                              * best, by 1.5 % */
     ck_assert_double_gt(other[0], other[1]);
     ck_assert_double_le(fabs(by_default[0] / other[0] - 1), 0.02);
 }
@@ -192,7 +193,7 @@ TEST_ROWS(sweep_of_network_without_exchange_gives_note, varied)
     ck_assert_ptr_null(strstr(output, "note:"));
     /*
      * One algorithm sets its own exchange. The program prints the note only if another algorithm
-     * does not.
+     * uses the common exchange.
      */
     static const char own[] = "{name: allreduce, exchange: {pieces: 1}}";
     output = dsgd_ends(0, "check e.yaml --set %s --set algorithms='[%s]'", varied[_i], own);

@@ -33,7 +33,7 @@ static double last_of(const char *output, const char *head)
 
 static void expect(const char *output, const char *head, double gain)
 {
-    const double digits = 6e-4; /* tolerance; gains are printed with three decimals */
+    const double digits = 6e-4; /* tolerance for gains, which are printed with three decimals */
     const double found = last_of(output, head);
     ck_assert_msg(fabs(found - gain) < digits, "%s: %g instead of %g in\n%s", head, found, gain,
                   output);
@@ -320,8 +320,8 @@ TEST(slow_link_of_xml_file_is_busiest)
     write_ring("workers: 2\nplatform: {topology: xml, file: p.xml}\n");
     const char *const output = explained("e.yaml");
     /*
-     * Both directions share the link `radio`. Two rounds each take 50 ms and send 100 MB over 0.5
-     * GB/s.
+     * Both directions share the link `radio`. Each of two rounds takes 50 ms and sends 100 MB over
+     * 0.5 GB/s.
      */
     const double all = 0.1 + 0.4 + 0.1;
     expect(output, "an ideal network", all / 0.1);
@@ -430,7 +430,8 @@ TEST_RANGE(recorded_run_equals_plain_run_bit_for_bit, 0, support_n_algorithms())
 TEST(what_if_equals_changed_experiment)
 {
     support_case *const c = support_new("allreduce", 4);
-    support_imbalance_number(c, "slow", "factor", 2); /* worker 0 takes twice as long */
+    support_imbalance_number(c, "slow", "factor", 2); /* each step of worker 0 takes twice as long
+                                                       * as a step of the others */
     c->config.what_if = (dsgd_what_if){.worker = 0, .factor = 0.5};
     const support_outcome *const without = support_ok(c);
     c->config.what_if = (dsgd_what_if){.step_s = 1};
@@ -538,8 +539,8 @@ static double ran(const char *set, const char *column)
 }
 
 /**
- * Tests that each printed number equals the result of a run: the cost of each cause, and the
- * throughput with each change.
+ * Tests that each printed number equals the result of a run. The numbers are the cost of each cause
+ * of failures, and the throughput with each change.
  */
 TEST(explain_reports_cost_of_failures_by_cause_and_gain_of_changes)
 {
@@ -597,10 +598,7 @@ TEST(gain_without_link_failures_equals_run_without_them)
     expect(output, "no link failures", seconds[0] / seconds[1]);
 }
 
-/**
- * Tests that a change of failures without an effect, or one that is impossible, is printed in no
- * row and no sentence.
- */
+/** Tests that a change of failures is not printed if it has no effect or is impossible. */
 TEST(explain_skips_failure_changes_without_effect)
 {
     static const struct {

@@ -190,7 +190,7 @@ static bool ends(pid_t process, int terminal, int *state)
 }
 
 /**
- * Waits up to 5 s until all processes of the session have ended. Kills the remaining ones, and
+ * Waits up to 5 s until all processes of the session have ended. Kills the remaining processes, and
  * returns their number.
  */
 static int end_left(pid_t session)
@@ -234,8 +234,8 @@ static bool try(victim v, double after_s, const char *whole)
 }
 
 /**
- * Kills each kind of victim once. The variable DSGD_KILLS sets another number of kills. Each kill
- * is then printed, so the last line before a failed assertion names the kill.
+ * Ends each kind of victim once. The variable DSGD_KILLS sets another number of kills. Each kill is
+ * then printed, so the last line before a failed assertion names the kill.
  */
 TEST(run_killed_at_any_point_resumes)
 {
@@ -253,8 +253,8 @@ TEST(run_killed_at_any_point_resumes)
     int n_early = 0;
     for (int k = 0; k < n; k++) {
         const double share = dsgd_draw_uniform((dsgd_draw){.seed = 20, .step = (uint32_t)k});
-        const double after_s = 0.8 * whole_s * share; /* this run may be faster than the measured
-                                                       * one */
+        const double after_s = 0.8 * whole_s * share; /* the run may be faster than the run that was
+                                                       * measured */
         if (number != NULL)
             fprintf(stderr, "kill %d: %s after %.3f of %.3f s\n", k, victims[k % N_VICTIMS],
                     after_s, whole_s);

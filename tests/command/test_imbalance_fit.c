@@ -7,8 +7,8 @@
 #include "tests/support/suite.h"
 
 /**
- * Writes 400 step times to a file. Neighbouring ranks of eight workers differ by 10 %. Another
- * column precedes the times, and one follows them.
+ * Writes 400 step times to a file. The times of neighbouring ranks of eight workers differ by 10 %.
+ * The file has another column before the times and another column after them.
  */
 static void write_steps(const char *name, int workers, const char *header)
 {
@@ -23,8 +23,8 @@ static void write_steps(const char *name, int workers, const char *header)
 }
 
 /**
- * Returns the first block of the output that starts with "imbalance:", or the second block if @p
- * which is 1, as a list for an experiment.
+ * Returns a block of the output that starts with "imbalance:", as a list for an experiment. It
+ * returns the second block if @p which is 1, and otherwise the first block.
  */
 static const char *entries_of(const char *output, int which)
 {
@@ -84,7 +84,7 @@ TEST_RANGE(fit_prints_valid_entry, 0, 4)
     }
     ck_assert_double_le(first, 1);
     ck_assert_double_eq_tol(first + last, 100, 1e-9);
-    char *again = NULL; /* output of commands that draw the figure again */
+    char *again = NULL; /* the output of the commands that draw the figure again */
     ck_assert_msg(dsgd("plot fit quantiles --format svg --size slide -o .", &again) == 0, "%s",
                   again);
     ck_assert_msg(dsgd("plot fit --format svg -o .", &again) == 0, "%s", again);

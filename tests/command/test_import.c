@@ -18,7 +18,8 @@ typedef struct planted {
     const dsgd_nccl *nccl;
     const char *gpu, *prefix, *between;
     int call, nodes, gpus;
-    double nic_bytes_per_s, factor; /* bandwidth of a NIC; factor on all times of the log */
+    double nic_bytes_per_s, factor; /* bandwidth of a NIC, and a factor that multiplies all times of
+                                     * the log */
 } planted;
 
 static const dsgd_nccl a100 = {.generation = DSGD_GPU_AMPERE,
@@ -92,7 +93,8 @@ TEST(logs_of_one_and_several_nodes_give_all_factors)
     ck_assert_double_eq_tol(mine.nccl.latency, a100.latency, 0.1);
     ck_assert_double_eq_tol(mine.nccl.node_bandwidth, a100.node_bandwidth, 0.01);
     ck_assert_double_eq_tol(mine.nccl.node_latency, a100.node_latency, 0.1);
-    ck_assert_double_eq(mine.host_bandwidth_bytes_per_s, 25e9); /* the value of dgx-a100 remains */
+    ck_assert_double_eq(mine.host_bandwidth_bytes_per_s,
+                        25e9); /* the value of the base platform dgx-a100 remains */
     ck_assert_int_eq(mine.library, DSGD_LIBRARY_NCCL);
     const dsgd_nccl_table *const tables = mine.nccl.tables.v;
     ck_assert_uint_eq(mine.nccl.tables.n, 2);
@@ -108,7 +110,7 @@ TEST(logs_of_one_and_several_nodes_give_all_factors)
         ck_assert_uint_le(strcspn(line, "\n"), 140);
     ck_assert_has(dsgd_ends(2, "import one.log -p dgx-a100 -o mine.yaml"), "--force replaces it");
     dsgd_ends(0, "import one.log -p dgx-a100 -o mine.yaml --force");
-    /* The value of dgx-a100 must remain. */
+    /* The value of the base platform dgx-a100 must remain. */
     ck_assert_double_eq(read_platform("mine.yaml").nccl.latency, 1.4);
 }
 
@@ -266,7 +268,7 @@ TEST(import_reads_folder)
 
 /**
  * Tests that `import` skips tables of another machine and tables with an unknown number of GPUs,
- * and only these.
+ * but skips no other tables.
  */
 TEST(unusable_tables_are_skipped)
 {
@@ -340,8 +342,8 @@ TEST(import_reads_decimal_commas)
 }
 
 /**
- * Scripts that start the program once per size write such logs, which repeat the header before each
- * row.
+ * Scripts that start the program once per size write logs in which the header is repeated before
+ * each row.
  */
 TEST(one_run_per_size_gives_one_table)
 {
@@ -440,7 +442,8 @@ static const struct {
 enum { PUBLIC = sizeof public / sizeof public[0], MOST_SIZES = 64 };
 
 static dsgd_nccl_measured measured[PUBLIC];
-static dsgd_nccl sheets[PUBLIC]; /* parameters of data sheets and NCCL, without fitted factors */
+static dsgd_nccl sheets[PUBLIC]; /* parameters from data sheets and from NCCL, without fitted
+                                  * factors */
 /* The largest and the smallest time for each size, over several runs of a log. */
 static double most_us[PUBLIC][MOST_SIZES], least_us[PUBLIC][MOST_SIZES];
 
@@ -522,7 +525,10 @@ static int index_of(const char *log)
 
 static const double mib = 0x1p20;
 
-/** Prints an error for the tables of the documents, if DSGD_TABLE is set. */
+/**
+ * Prints the error of a prediction for the tables in the documents, if the environment variable
+ * DSGD_TABLE is set.
+ */
 static void tell(const char *log, const char *other, double error)
 {
     if (getenv("DSGD_TABLE") != NULL)
@@ -530,8 +536,8 @@ static void tell(const char *log, const char *other, double error)
 }
 
 /**
- * Compares predicted times with every second size of each log. One prediction uses the other half
- * of the sizes, and one uses only the data sheet.
+ * Compares predicted times with every second size of each log. One prediction is fitted to the
+ * other half of the sizes, and one uses only the data sheet.
  */
 TEST(predictions_from_logs_and_data_sheets)
 {
@@ -561,12 +567,13 @@ TEST(predictions_from_logs_and_data_sheets)
 }
 
 /**
- * Pairs of logs. The factors that are fitted to one log predict the times of the other log. It is
- * from another machine of the same kind, or has another number of nodes or another collective.
+ * Pairs of logs. The factors that are fitted to the first log predict the times of the second log.
+ * The second log is from another machine of the same kind, or it has another number of nodes or
+ * another collective.
  */
 static const struct {
     const char *fitted, *other;
-    size_t n; /* number of logs for the fit, counted from `fitted` */
+    size_t n; /* number of logs that are used for the fit, counted from `fitted` */
 } crossings[] = {
     {"dgxa100_n2", "dgxa100_n4", 1},
     {"dgxa100_n2", "sophia_n2", 1},

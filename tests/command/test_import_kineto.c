@@ -18,14 +18,25 @@ typedef struct job {
      * of a step.
      */
     double jitter, common;
-    double ahead_ms; /* lead of the host over the GPU; 0 if the GPU waits for the host */
-    double sum_factor; /* factor on the times of sums in the platform's model */
+    double ahead_ms; /* time by which the host is ahead of the GPU, or 0 if the GPU waits for the
+                      * host */
+    double sum_factor; /* factor that multiplies the times of sums in the platform's model */
     double busy; /* share of the computation time in which kernels run */
     const char *kernel; /* name of the kernel that sums gradients */
     bool clocks_jump; /* the clock of rank 3 jumps by 20 ms between steps */
-    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* event with the size of a sum */
+    enum {
+        OF_KERNEL,
+        OF_PARAMETERS,
+        OF_INPUTS
+    } words; /* kind of event that contains the size of a
+              * sum */
     int shards; /* number of ranks in a shard group of HSDP, or 0 for plain DDP */
-    enum { NONE, NEEDED, HIDDEN } gather; /* allgather for which forward waits, or not */
+    enum {
+        NONE,
+        NEEDED,
+        HIDDEN
+    } gather; /* whether the trace has an allgather, and whether the
+               * forward pass waits for it */
 } job;
 
 static const job plain = {.ranks = 8,
@@ -132,8 +143,8 @@ static double forward_end_ms(const job *j, int r, int k, double ms)
 }
 
 /**
- * Adds the events of a forward pass. If the job has a needed allgather, a late rank computes before
- * the allgather.
+ * Adds the events of a forward pass. If the forward pass needs an allgather, a late rank computes
+ * before the allgather.
  */
 static void add_forward(const job *j, int r, double ms, double end_ms)
 {
@@ -166,7 +177,8 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
     add_launch(host + 0.02);
     add_forward(j, r, at, forward_end_ms(j, r, k, at));
     at = forward_end_ms(j, r, k, at);
-    add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* a sum of the loss, which is not a bucket */
+    add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* the trace contains a sum of the loss, which
+                                                     * is not a bucket */
     add("kernel", j->kernel, at, at + 0.01,
         dsgd_xprintf(
             "\"correlation\": %d, \"Collective name\": \"allreduce\", \"In msg nelems\": 1, "
@@ -178,7 +190,7 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
             add("cpu_op", "autograd::engine::evaluate_function: NllLossBackward", host_ms - 0.01,
                 host_ms, "");
         add_launch(host_ms);
-        /* The kernels that compute the gradients of bucket b. */
+        /* these kernels compute the gradients of bucket b */
         add_kernel(j, at, at + 0.9 * gaps_ms[b] * factor);
         add_launch(host_ms + 0.01);
         at += gaps_ms[b] * factor;
@@ -301,7 +313,7 @@ TEST_ROWS(import_finds_planted_buckets_ready_times_and_steps, dresses)
 
 /**
  * Tests that a rank that takes 200 ms longer is found among eight ranks, although their clocks
- * differ. From _i = 8 on, the times of ranks and steps also vary.
+ * differ. If _i is at least 8, the times of ranks and steps also vary.
  */
 TEST_RANGE(import_reports_slow_rank, 0, 16)
 {
@@ -404,7 +416,7 @@ TEST(first_steps_predict_later_steps)
     write_job(&j);
     const char *const said = import("--first 4");
     ck_assert_has(said, "4 steps make the experiment");
-    /* This deviation in % must not include the deviation that all ranks share. */
+    /* The printed deviation in % must not include the deviation that all ranks share. */
     ck_assert_double_le(number_behind(said, "for good and "), 3);
     ck_assert_has(read_file("mine.yaml"), "scale: true, common: true}");
     ck_assert_double_eq_tol(number_behind(said, "steps differ by "), 4, 1);

@@ -419,8 +419,8 @@ static const struct {
 };
 
 /**
- * Tests values in a platform file that SimGrid accepts, but with which the run would end or
- * messages would take no time.
+ * Tests values in a platform file that SimGrid accepts, but that would end the run or let messages
+ * take no time.
  */
 TEST_ROWS(values_of_an_xml_platform_are_checked, bad_xml)
 {
@@ -465,9 +465,14 @@ TEST(platform_check_compares_numbers)
         "1 B from host 0 to 1                         0.2 us        0.2 us    1.00",
         "16 MiB from host 0 to 2                    9.994 GB/s    9.994 GB/s  1.000",
         "bisection, each direction, per host        4.999 GB/s    4.999 GB/s  1.000",
-        /* three overheads of 1 us, and latencies of 0.2, 1 and 1 us */
+        /*
+         * the time consists of three overheads of 1 us, and of latencies of 0.2 us, 1 us and 1 us
+         */
         "allreduce of 1 B, recursive doubling           -         5.201 us\n",
-        /* one round of 11 ms within an island, and two rounds of 30 ms between islands */
+        /*
+         * the allreduce has one round of 11 ms within an island, and two rounds of 30 ms between
+         * islands
+         */
         "allreduce of 100 MB, recursive doubling        -         71.01 ms\n",
         "\n0 of the simulated values differ from the closed form by more than 10 %.",
     };
@@ -575,7 +580,7 @@ TEST(options_that_need_values_are_rejected_without_them)
 TEST(cuda_without_a_device_exits_with_4)
 {
     if (access("/dev/nvidiactl", F_OK) == 0)
-        return; /* the machine has a GPU */
+        return; /* a machine with a GPU does not give this error */
     write_experiment(learn);
     ck_assert_has(dsgd_ends(4, "run e.yaml --numerics cuda"), "CUDA");
     ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);

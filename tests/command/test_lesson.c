@@ -116,8 +116,8 @@ static void expect_x(const double *x, const double *wanted, const char *what, si
 }
 
 /**
- * Checks a recorded gradient: it is the gradient of its samples, and it was recorded while its
- * worker computed.
+ * Checks that a recorded gradient is the gradient of its samples, and that it was recorded while
+ * its worker computed.
  */
 static void check_gradient(size_t i)
 {
@@ -228,8 +228,8 @@ TEST(allreduce_follows_the_gradient_of_the_loss)
 }
 
 /**
- * Computes two means over workers in step @p t: of the models after their local steps, in @p x, and
- * of their gradients, in @p g.
+ * Computes two means over the workers in step @p t. The array @p x gets the mean of the models
+ * after their local steps, and @p g gets the mean of the gradients.
  */
 static void mean_of_step(long t, double *x, double *g)
 {
@@ -387,7 +387,7 @@ TEST_RANGE(every_algorithm_has_a_lesson_of_80_columns, 0, support_n_algorithms()
     ck_assert_has(output, served ? "\nevaluated  (" : "\nmean x     (");
     if (served) /* the line `evaluated` contains x and F of server 0 */
         ck_assert_int_eq(strncmp(strstr(output, "\nevaluated  ") + 11, server + 11, 29), 0);
-    record("allreduce", true); /* sets run.quadratic, the loss of the experiment */
+    record("allreduce", true); /* this call sets run.quadratic, the loss of the experiment */
     ck_assert_int_ge(check_losses(output, &run.quadratic), STEPS);
 }
 
@@ -419,7 +419,8 @@ TEST(lesson_reports_waits_and_stale_gradients)
     ck_assert_has(dsgd_ends(0, "explain drop_compute"), "0.75 of gradient 0 of");
     ck_assert_has(dsgd_ends(0, "explain d_psgd --workers 3"),
                   ": 0.333 x of worker 0 + 0.333 its\n");
-    output = dsgd_ends(0, "explain eamsgd"); /* a push of EAMSGD is not a gradient */
+    output = dsgd_ends(0, "explain eamsgd"); /* the output does not describe the pushes of EAMSGD as
+                                              * gradients */
     ck_assert_ptr_null(strstr(output, "updates old"));
     ck_assert_has(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207");
 }
@@ -439,8 +440,8 @@ TEST(lesson_shows_compressed_values_as_sent)
 }
 
 /**
- * Tests that a worker is not shown as waiting while it computes, or for workers that have already
- * sent. A step counts when its gradient is complete.
+ * Tests that a worker is not shown as waiting while it computes, and not as waiting for workers
+ * that have already sent. A step counts when its gradient is complete.
  */
 TEST(lesson_shows_final_waits)
 {

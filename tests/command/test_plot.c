@@ -14,7 +14,7 @@ enum { MOST = 2000 };
 
 typedef struct label {
     double x, y, degrees, size;
-    char anchor; /* first letter of the SVG value: start, middle or end */
+    char anchor; /* first letter of the value in the SVG file: start, middle or end */
     char text[128];
 } label;
 
@@ -401,8 +401,8 @@ static void expect_last_point_at_height(double y, double tolerance)
 }
 
 /**
- * Counts the points whose x differs by less than @p x_off and whose y differs by less than @p
- * y_off. If x or y is NAN, it may have any value.
+ * Counts the points near (x, y): x may differ by less than @p x_off, and y by less than @p y_off.
+ * If x or y is NAN, its coordinate may have any value.
  */
 static size_t points_at(double x, double x_off, double y, double y_off)
 {
@@ -492,7 +492,7 @@ TEST(figure_marks_failures_at_their_times)
     ck_assert_ptr_null(strstr(draw("learning"), "a worker fails"));
 }
 
-/** Returns the largest upper end of the intervals of a column, from the file data.gp. */
+/** Returns the largest upper end of the intervals in a column of the file data.gp. */
 static double top_of(const char *column)
 {
     const char *const data = read_file("r/figures/data.gp");
@@ -554,7 +554,7 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
         const double step_s = 1e-3 * value_at(false, d.points[k].x);
         const double share = value_at(true, d.points[k].y) / 100;
         /*
-         * AD-PSGD with its two seeds is runs 5 and 6. A pixel is 0.4 % of an axis, and lines of
+         * AD-PSGD with its two seeds has runs 5 and 6. A pixel is 0.4 % of an axis, and lines of
          * steps.csv join times that differ by up to 1 %.
          */
         const double below =
@@ -568,8 +568,8 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
 }
 
 /**
- * Tests bars of the time, energy and cost up to a target. They equal the output of compare, and are
- * omitted if a seed does not reach the target.
+ * Tests bars of the time, energy and cost up to a target. The bars must equal the output of
+ * compare. A bar is omitted if a seed does not reach the target.
  */
 TEST(bars_of_a_target_equal_those_of_compare)
 {
@@ -733,8 +733,8 @@ static const char accuracy[] = "learn:\n"
                                "  evaluate: {every: 5, local: true}\n";
 
 /**
- * Kinds of results folders: settings of the runs, number of groups with a throughput, and number of
- * groups with training results.
+ * Kinds of results folders. Each kind has settings of the runs, the number of groups with a
+ * throughput, and the number of groups with training results.
  */
 static const struct {
     const char *head, *learn;
@@ -744,7 +744,8 @@ static const struct {
     {SEEDS "workers: [4, 8]\n" THREE, "", 6, 0},
     {SEEDS "workers: [4, 8]\nalgorithms: wagma\n", accuracy, 2, 2},
     {"platform: idle-switch\nworkers: 4\nalgorithms: wagma\n", learn, 1, 1},
-    {SEEDS "workers: 4\n" THREE, learn, 2, 2}, /* the runs of the first algorithm also fail */
+    {SEEDS "workers: 4\n" THREE, learn, 2, 2}, /* the runs of the first algorithm fail in this
+                                                * folder too */
     {SEEDS "workers: 4\nalgorithms: [allreduce, {name: wagma, optimizer: {lr: 1e30}}, {name: "
            "local_sgd, optimizer: {lr: 3}}]\n",
      learn, 3, 2},
@@ -967,7 +968,7 @@ TEST(measured_points_are_drawn_at_their_values)
     run(one_count_learned(), "--numerics cpu");
     write_file("bars.csv", "algorithm,throughput_samples_per_s,low,high\nwagma,200,150,330\n");
     ck_assert_has(draw("throughput --points bars.csv"), "measured");
-    /* Points: one in the legend, a dark one and its light centre. */
+    /* The figure has three points: one point in the legend, one dark point and its light centre. */
     ck_assert_uint_eq(d.n_points, 3);
     expect_last_point_at_height(200, 2);
     write_file("curve.csv", "algorithm,virtual_s,loss\nwagma,0.75,3\n");

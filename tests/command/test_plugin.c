@@ -185,11 +185,11 @@ TEST(the_examples_are_short_and_pass_their_checks)
 }
 
 /**
- * Tests the numbers of messages. The workers make 800 steps, which are 160 rounds of 5 steps of one
- * trainer. Federated learning sends one model in each direction for half of the trainers per round,
- * and the invitations to the last round. E-tree learning sends the same for each trainer, and half
- * as often for 4 aggregators in 20 rounds. Gossip learning sends one model per round, and never
- * waits.
+ * Tests the numbers of messages of the shipped examples. The workers make 800 steps, which are 160
+ * rounds of 5 steps of one trainer. In federated learning, the server sends a model to half of the
+ * trainers per round and gets a model from each of them. The invitations to the last round are
+ * additional messages. In e-tree learning, each trainer sends and receives in the same way, and 4
+ * aggregators do so in 20 rounds. In gossip learning, each round sends one model and never waits.
  */
 TEST(examples_send_the_messages_of_their_roles)
 {
@@ -359,7 +359,7 @@ TEST_ROWS(invalid_plug_in_is_rejected, stale)
 
 static const struct {
     const char *file, *change;
-    bool same; /* true if the change does not affect the interface */
+    bool same; /* true if the change to the headers does not affect the interface */
 } headers[] = {
     {"sim/contract.h", "s/int n_workers; /long n_workers; /", false},
     {"sim/graph.h", "s/irregular;/irregular, unused;/", false},
@@ -492,7 +492,7 @@ TEST(an_installed_program_finds_its_cuda_module_wherever_it_is_moved)
            " && moved/bin/dsgd list devices",
            0, "this build has no module");
     if (access(DSGD_EMULATED_CUDA, R_OK) != 0)
-        return; /* builds with a sanitizer have no emulated module */
+        return; /* builds with a sanitizer have no emulated CUDA module */
     expect("cp " DSGD_EMULATED_CUDA " moved/bin/" DSGD_INSTALLED_MODULE
            "/dsgd_cuda.so && moved/bin/dsgd list devices",
            0, "an NVIDIA GPU");

@@ -9,8 +9,8 @@
 
 /**
  * Writes a figure of two algorithms whose step times are known, because messages take hardly any
- * time. Worker 0 takes 2 s per step, and all others take 1 s. With two workers, allreduce has 10
- * samples/s, and AD-PSGD, which never waits, has 15.
+ * time. Worker 0 takes 2 s per step, and all other workers take 1 s. With two workers, allreduce
+ * has a throughput of 10 samples/s. AD-PSGD, which never waits, has a throughput of 15 samples/s.
  */
 static void write_figure(const char *rows)
 {
@@ -70,9 +70,9 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
 }
 
 /**
- * Tests the column `beyond`, a part of a published time that is not compared. Steps take 2 s. A
- * published 2.5 s, of which 1.5 s are not compared, gives 1.0 s against 0.5 s. The remaining 0.3 s
- * of the published 1.9 s is too small to be scored.
+ * Tests the column `beyond`, which contains a part of a published time that is not compared. Steps
+ * take 2 s. The published time of 2.5 s contains 1.5 s that are not compared, so 1.0 s is compared
+ * with 0.5 s. For the published time of 1.9 s, the remaining 0.3 s is too small to be scored.
  */
 TEST(a_point_is_scored_without_its_known_part_in_units_of_its_uncertainty)
 {
@@ -138,7 +138,8 @@ static const struct {
 
 /**
  * Tests a fit of `step` that leaves out the figure to be predicted. The figures a and b share a
- * workload, so each predicts 1.25 s for the other. No other figure has the workload of c.
+ * workload, so each of them predicts 1.25 s for the other. No other figure has the workload of
+ * figure c.
  */
 TEST_ROWS(left_out_fit_finds_a_constant_without_the_scored_figure, ranges)
 {
@@ -233,8 +234,8 @@ TEST(compute_utilisation_matches_the_published_one)
 SUITE(figures_long, "published", .seconds = 900, .set_up = make_folder, .tear_down = remove_folder);
 
 /**
- * Tests that errors do not grow in the published figures that take little time, all with the same
- * parameters.
+ * Tests the published figures that take little time to simulate. All figures use the same
+ * parameters, and errors must not grow.
  */
 TEST(simulation_matches_published_figures)
 {

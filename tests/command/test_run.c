@@ -52,8 +52,8 @@ TEST_RANGE(failed_run_has_no_final_values, 0, 2)
 }
 
 /**
- * Tests `--set` for one key of a shipped platform. The value that the platform already has must not
- * change any time, and another value must.
+ * Tests `--set` for one key of a shipped platform. Setting the value that the platform already has
+ * must not change any time. Setting another value must change a time.
  */
 TEST(set_key_of_shipped_platform_keeps_other_keys)
 {
@@ -342,8 +342,8 @@ TEST(results_require_same_manifest_files_and_program)
 }
 
 /**
- * Tests that two processes cannot write to one folder. The first one computes for minutes in the
- * background, and the second one starts when the first has locked the folder.
+ * Tests that two processes cannot write to one folder. The first process computes for minutes in
+ * the background, and the second process starts when the first has locked the folder.
  */
 TEST(only_one_process_writes_to_folder)
 {
@@ -365,10 +365,11 @@ TEST(only_one_process_writes_to_folder)
                                "ends, or give another folder with -o\n2\n",
                                holder));
     ck_assert_msg(strstr(first, dsgd_xprintf("\n%s\n", holder)) != NULL, "%s", output);
-    ck_assert_has(first, "6 of 6 runs"); /* the lock of a killed process is free */
+    ck_assert_has(first, "6 of 6 runs"); /* the lock of a killed process is free again */
     const int held = open(dsgd_xprintf("%s/r/.parts/lock", folder), O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
-    ck_assert_int_eq(ftruncate(held, 0), 0); /* the lock of an earlier version contains no name */
+    ck_assert_int_eq(ftruncate(held, 0),
+                     0); /* the lock file of an earlier version contains no name */
     ck_assert_has(dsgd_ends(2, "run e.yaml -o r --force"), "r: another dsgd is writing");
     close(held);
     output = dsgd_ends(0, "run e.yaml -o r");
@@ -449,13 +450,14 @@ TEST(ten_thousand_runs_need_at_most_256_descriptors)
     ck_assert_has(output, dsgd_xprintf(": %d runs\n", n));
     struct rusage usage;
     ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
-    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* at most 1 GB; 94 MB without sanitizers */
+    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* the process uses at most 1 GB; without sanitizers
+                                                 * it uses 94 MB */
 }
 
 /**
  * Tests a limit on open files. The command must write all rows or print an error about open files.
- * After an error, the same command without the limit must complete the rows. _i is the limit; 12
- * stands for 64.
+ * After an error, the same command without the limit must complete the rows. _i is the limit,
+ * except that 12 stands for a limit of 64.
  */
 TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13)
 {
@@ -502,7 +504,7 @@ TEST_RANGE(no_process_outlives_its_parent, 0, 3)
     /* No temporary file remains in TMPDIR. */
     ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0);
     if (strcmp(by[_i].name, "KILL") == 0)
-        return; /* a kill leaves no time for a message */
+        return; /* a process that is killed has no time to print a message */
     ck_assert_has(read_file("log"), "interrupted; r keeps the results so far");
     ck_assert_has(read_file("log"), by[_i].rest);
 }
@@ -549,8 +551,8 @@ TEST(run_without_process_fails_if_no_run_is_running)
 }
 
 /**
- * Tests that one process checks the platform file for all runs: the third call of fork() fails, and
- * the program needs only two.
+ * Tests that one process checks the platform file for all runs. In this test, the third call of
+ * fork() fails, and the program needs only two calls.
  */
 TEST(simgrid_platform_is_checked_once)
 {

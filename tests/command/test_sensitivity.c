@@ -69,7 +69,7 @@ TEST(throughput_change_equals_closed_form)
 }
 
 /*
- * A ring of 16 workers takes 1.875 times 0.1 s to send, and 30 overheads of 7.5 ms. A worker of sgp
+ * A ring of 16 workers sends for 1.875 times 0.1 s, and has 30 overheads of 7.5 ms. A worker of sgp
  * sends four shares in 4 times 0.1 s, and has 4 overheads of 7.5 ms.
  */
 static const char swapping[] =
@@ -111,7 +111,8 @@ TEST(sensitivity_reports_swaps_with_parameter)
  * clearly, or not clearly enough.
  */
 static const struct {
-    double unchanged[2][2], varied[2][2]; /* [algorithm][seed], in samples/s */
+    double unchanged[2][2], varied[2][2]; /* array of throughputs in samples/s, indexed by
+                                           * [algorithm][seed] */
     const char *end;
 } close_calls[] = {
     {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},
@@ -122,8 +123,8 @@ static const struct {
     {{{100, 100}, {110, 130}}, {{100, 100}, {80, 80.5}}, "a swap\nno pair swaps places\n"},
     {{{100, 100}, {119, 121}}, {{100, 100}, {70, 90}}, "a swap\nno pair swaps places\n"},
     /*
-     * The throughputs differ more between seeds than between algorithms. Since both algorithms
-     * differ between seeds by the same ratio, the reversal is clear.
+     * The throughputs differ more between seeds than between algorithms. Both algorithms differ
+     * between seeds by the same ratio, so the reversal is clear.
      */
     {{{100, 200}, {119, 242}}, {{100, 200}, {80, 161}}, "1 of 1 rankings change\n"},
     /* The difference of 1.9 % is below the limit of 2 %. */
@@ -200,7 +201,7 @@ static const struct {
     {"platform=idle-switch --set workload.backward_share=0", 3, "workload.step", "backward_share"},
 };
 
-enum { OTHER_COLLECTIVES = 4 }; /* number of MPI's other collectives; NCCL is unavailable */
+enum { OTHER_COLLECTIVES = 4 }; /* number of the other collectives of MPI; NCCL is unavailable */
 
 static const char links[] =
     "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -316,7 +317,7 @@ TEST(run_names_encoding_in_sensitivity)
                                           name));
         char *output = NULL;
         if (dsgd("run e.yaml -o w --force --numerics off", &output) != 0)
-            continue; /* this algorithm cannot run without numerics */
+            continue; /* the list contains an algorithm that cannot run without numerics */
         const char *const rows = read_file("w/runs.csv");
         const char *const first = cell_of("w/runs.csv", "1,", "virtual_s");
         const char *const second = cell_of("w/runs.csv", "2,", "virtual_s");

@@ -28,8 +28,9 @@ TEST(sweep_multiplies_runs_and_adds_column)
 }
 
 /**
- * A sweep, and the number of runs of an experiment with this sweep, which has two runs without it.
- * Then the last fields in the lines of its first and its last run.
+ * A sweep, and the number of runs of an experiment with this sweep. The experiment has two runs
+ * without the sweep. The last two texts are the last fields in the lines of the first run and of
+ * the last run.
  */
 static const struct {
     const char *sweep;
@@ -221,7 +222,7 @@ TEST(sweep_in_named_file_is_rejected)
 }
 
 #if !defined(DSGD_ADDRESS_SANITIZER) &&                                                            \
-    !defined(DSGD_THREAD_SANITIZER) /* a sanitizer needs more memory itself */
+    !defined(DSGD_THREAD_SANITIZER) /* with a sanitizer, the program needs more memory */
 
 /** Returns the largest memory, in KB, that a child of this process has used so far. */
 static long most_memory(void)

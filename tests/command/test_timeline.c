@@ -32,7 +32,7 @@ typedef struct trace {
     flow *flows; /* array of flows, indexed by their id */
     size_t n_flows;
     /* Sums over all events of the trace. */
-    double state_s[WORKERS][3]; /* seconds that a worker computes, communicates, waits */
+    double state_s[WORKERS][3]; /* seconds in which a worker computes, communicates and waits */
     size_t n_messages, n_arrived, n_late;
 } trace;
 
@@ -86,7 +86,7 @@ static void check_flow(const json_t *event, bool starts)
     f->n_ends += !starts;
     if (starts)
         f->since_us = at_us;
-    else /* the file contains a start before its end */
+    else /* in the file, the start of a flow comes before its end */
         ck_assert(f->n_starts == 1 && f->since_us <= at_us &&
                   strcmp(json_string_value(json_object_get(event, "bp")), "e") == 0);
 }
@@ -179,7 +179,7 @@ static void write_all(const char *exchange)
 }
 
 static const char *const exchanges[] = {
-    "exchange: {pieces: 1}\n", /* the time of allreduces is a closed form */
+    "exchange: {pieces: 1}\n", /* with one chunk, the time of an allreduce is a closed form */
     "exchange: {pieces: 3, blocking: false}\n",
     "network: flows\nexchange: {pieces: 2}\n",
 };
@@ -295,7 +295,8 @@ TEST_RANGE(window_equals_its_part_of_the_whole_trace, 0, 3)
     ck_assert_double_eq(part_s[6][0], 0);
     dsgd_ends(0, "timeline e.yaml %s --steps : -o t.json", options);
     read_trace("t.json");
-    static const double tolerance_s = 1e-8; /* 1 ns for each interval that a sum contains */
+    static const double tolerance_s = 1e-8; /* the tolerance is 1 ns for each interval that a sum
+                                             * contains */
     ck_assert_double_eq_tol(since_s, begin_of("step 2", false), tolerance_s);
     ck_assert_double_eq_tol(end_s, begin_of("step 4", true), tolerance_s);
     for (size_t w = 0; w < WORKERS; w++)
@@ -441,7 +442,7 @@ TEST(chart_keeps_awaited_ranks_apart_from_step_numbers)
     size_t n = 0;
     for (const char *w = strchr(output, '<'); w != NULL; w = strchr(w + 1, '<'), n++)
         ck_assert_msg(strtol(w + 1, NULL, 10) < 16, "%s", output);
-    ck_assert_uint_gt(n, 1); /* the key contains one of these marks */
+    ck_assert_uint_gt(n, 1); /* the key of the chart contains at least one of these marks */
 }
 
 /**

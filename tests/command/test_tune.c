@@ -8,7 +8,7 @@
 
 /*
  * The model is y = w x, and x has unit variance. In large batches, a step multiplies the error by
- * about 1 - lr. The best rate is therefore 1. At a rate of 2 the error stays constant, and at
+ * about 1 - lr. The best rate is therefore 1. If the rate is 2, the error stays constant, and at
  * larger rates it grows.
  */
 static const char quadratic[] = "# One feature.\n"
@@ -131,7 +131,8 @@ TEST(short_run_that_reaches_target_is_not_repeated)
     ck_assert_str_eq(awk("$2 == \"allreduce\" && $(NF-1) == 1 {print $NF}", "r/runs.csv"),
                      "10 steps\n");
     /*
-     * The long run uses the best rate, 1. tune must print the time that `compare` computes from it.
+     * The long run uses the best rate, 1. tune must print the time that `compare` computes from the
+     * long run.
      */
     write_file("long.yaml", quadratic);
     dsgd_ends(0, "run long.yaml -o long --set seed=2 --set learn.optimizer.lr=1 --progress "
@@ -157,7 +158,8 @@ TEST(diverged_candidate_is_ranked_last)
  * without end.
  */
 static const struct {
-    const char *rates, *note, *best; /* rates to try, and expected note and best rate */
+    const char *rates, *note, *best; /* the rates to try, the expected note, and the expected best
+                                      * rate */
 } traps[] = {
     {"[1, 10]", "allreduce: the best lr, 1, is the smallest", "1\n1\n"},
     {"[1, 10, 1e-9]", "a full grid would take 12 runs", "1\n1\n"},
@@ -416,9 +418,9 @@ static double goodput_of(const char *file, const char *options, int run)
 }
 
 /**
- * Tests a search over seven checkpoint intervals, from 1 min to 1 h. The goodput of the best one
- * must be within 3 % of the goodput of Daly's interval. Intervals that are four times as long or as
- * short must be at least 5 % worse.
+ * Tests a search over seven checkpoint intervals, from 1 min to 1 h. The goodput of the best
+ * interval must be within 3 % of the goodput of Daly's interval. Intervals that are four times as
+ * long or a quarter as long must be at least 5 % worse.
  */
 TEST(tune_finds_checkpoint_interval_of_daly)
 {

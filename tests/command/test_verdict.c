@@ -17,8 +17,8 @@ typedef struct planted {
     const char *name;
     int seed;
     double speed; /* throughput in samples/s; a run has 100 samples */
-    double values[N_EVALUATIONS]; /* accuracies or losses of evaluations; the first is NAN without
-                                   * training */
+    double values[N_EVALUATIONS]; /* accuracies or losses of evaluations; the first value is NAN if
+                                   * the run does not learn */
     double sent_bytes;
     const char *status, *why; /* status and reason of a failed run, or NULL for ok */
     int workers; /* number of workers; 0 means 4 */
@@ -38,7 +38,7 @@ static const struct {
     const char *trap;
     planted runs[MOST_RUNS];
     bool losses;
-    const char *target, *said[3]; /* sentences that the verdict must contain */
+    const char *target, *said[3]; /* a target, and sentences that the verdict must contain */
     const char *note; /* note that the headline figure must contain */
     const char *column; /* name of the swept column, or NULL */
     const char *run; /* JSON of each run in the manifest, or NULL */
@@ -191,7 +191,7 @@ static const struct {
       {"wagma", 1, 90, {NOTHING}, .value = "4"},
       {"allreduce", 1, 200, {NOTHING}, .workers = 8, .value = "8"},
       {"wagma", 1, 300, {NOTHING}, .workers = 8, .value = "8"}},
-     .column = "workers", /* `workers` is then printed as one column */
+     .column = "workers", /* the column `workers` is then printed as a single column */
      .said = {"allreduce is first in 1 and wagma is first in 1 of 2 settings (workers, platform, "
               "workload and swept values).",
               "4 workers: allreduce is fastest: 100 samples/s, 1.11 times as fast as wagma.",
@@ -409,7 +409,7 @@ static const char *const imbalances[] = {
     "fail_slow, slow_steps: 2, healthy_steps: 4",
     "noise, rate: 100, mean: 1ms, deviation: 1ms",
     "replay, file: steps.csv",
-    "data, per_row: 1ms", /* the samples are drawn at random */
+    "data, per_row: 1ms", /* each worker draws its samples at random */
 };
 
 /**

@@ -113,7 +113,7 @@ static dsgd_data *data_of(size_t i)
 
 typedef struct model_spec {
     const char *model;
-    setting setting; /* setting of one option, or none if its n is 0 */
+    setting setting; /* setting of one option, or no setting if n is 0 */
 } model_spec;
 
 /*
@@ -188,7 +188,7 @@ static rig *rig_new(int i)
     return rig_of(spec_of(i));
 }
 
-/** Divides the parameters into five chunks of different sizes. The third chunk is empty. */
+/** Divides the parameters into five chunks, which differ in size. The third chunk is empty. */
 static void cut(rig *s)
 {
     const size_t n = s->network.n_params;
@@ -200,8 +200,8 @@ static void cut(rig *s)
 /* --- a device with a problem ------------------------------------------------------------------ */
 
 /**
- * An open device. Only one is open at a time. Opening the next one, or the end of the test, closes
- * it.
+ * An open device. Only one device is open at a time. It is closed when the next device is opened or
+ * when the test ends.
  */
 typedef struct bench {
     const dsgd_device *device;
@@ -310,7 +310,7 @@ static gradients *gradients_new(const dsgd_device *device, const rig *s, size_t 
             all->samples[i][j] = (uint32_t)(TRAIN * uniform(8, i, j));
         model_of(s, i, x);
         put_pieces(all->b, x, all->x[i]);
-        put_pieces(all->b, x, all->g[i]); /* initial values, which a gradient overwrites */
+        put_pieces(all->b, x, all->g[i]); /* these initial values are overwritten by the gradient */
         state_of(s, i, x);
         all->ops[i] = (dsgd_gradient_op){.x = all->x[i],
                                          .g = all->g[i],
@@ -396,9 +396,9 @@ SUITE(cuda, "cuda", .seconds = 600, .tear_down = end_test);
 
 /**
  * If the input of a ReLU is so near to 0 that rounding decides its sign, two gradients are possible
- * in float. On the CPU this happens in 1 of 200 operations here, and double usually gives the other
- * gradient. The gradient of the device must therefore be near the gradient in float or in double.
- * One operation of each model is allowed to differ from both.
+ * in float. In this test, this happens on the CPU in 1 of 200 operations, and double usually gives
+ * the other gradient. The gradient of the device must therefore be near the gradient in float or
+ * near the gradient in double. One operation of each model may differ from both gradients.
  */
 TEST_RANGE(gradients_and_states_are_those_of_the_cpu, 0, n_specs())
 {
@@ -483,7 +483,7 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
     gradients *const all = gradients_new(cuda, s, MIXED, mixed);
     double *const x = dsgd_keep(reals_of(s), sizeof *x);
     model_of(s, 2, x);
-    x[0] = NAN; /* a parameter of the last layer, which no ReLU hides */
+    x[0] = NAN; /* x[0] is a parameter of the last layer, which no ReLU hides */
     cuda->put(all->b->context, all->x[2][0], x, s->network.n_params);
     state_of(s, 5, x);
     if (n_state > 0) {
@@ -498,8 +498,8 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
 }
 
 /*
- * Models whose gradient one launch can compute. The number of features of their data is a multiple
- * of four for some, and not for others.
+ * Models whose gradient can be computed in one launch. In some of these models, the number of
+ * features of a sample is a multiple of four.
  */
 static const model_spec chained_specs[] = {
     {"logreg", {NULL, 0, {0}}},       {"hyperplane", {NULL, 0, {0}}},
@@ -528,7 +528,8 @@ static double *chained(const rig *s, int call, bool one_launch)
     const uint64_t before = probe->launches();
     double *const out = gradients_run(all, (manner){PER_CALL, false, 0});
     const uint64_t launches = probe->launches() - before;
-    if (one_launch && call == 0) /* call 0 needs 31 KB, which every device has */
+    if (one_launch && call == 0) /* the first call needs 31 KB of shared memory, which every device
+                                  * has */
         ck_assert_uint_eq(launches, 1);
     if (!one_launch)
         ck_assert_uint_gt(launches, 3);
@@ -620,8 +621,8 @@ static bench *vectors_open(const dsgd_device *device, const rig *s)
 }
 
 /**
- * Returns the results of updates of different lengths: x', v', x', v', ..., [2 ELEMENT_OPS][2
- * LENGTH].
+ * Returns the results of updates of different lengths. The array [2 ELEMENT_OPS][2 LENGTH] contains
+ * the new model x' and the new velocity v' of each update in turn.
  */
 static double *updates_by(const dsgd_device *device, const rig *s)
 {
@@ -686,7 +687,8 @@ TEST_RANGE(clipped_updates_equal_the_cpu_up_to_rounding, 0, OPTIMIZERS)
     const size_t n = (size_t)4 * ELEMENT_OPS * LENGTH;
     ck_assert_double_le(support_distance(got, expected, n), 1e-6);
     ck_assert_double_ge(support_distance(got, free_running, n), 1e-3);
-    s->problem.update.clip = 1e6; /* no gradient reaches this bound */
+    s->problem.update.clip = 1e6; /* the norm of each gradient is below this bound, so no gradient
+                                   * is clipped */
     ck_assert_mem_eq(updates_by(cuda, s), free_running, n * sizeof *got);
 }
 
@@ -697,7 +699,7 @@ static double *combinations_by(const dsgd_device *device, const rig *s)
     const dsgd_combine_op ops[ELEMENT_OPS] = {
         {LENGTH, 8, v + 1, weights, 3, v[9]},
         {1, 1, v + 1, weights + 1, 1, v[10]},
-        {258, 5, v, weights, 7, v[11]}, /* v[0], the first operand, is zeros */
+        {258, 5, v, weights, 7, v[11]}, /* the first operand v[0] contains zeros */
     };
     bool finite[ELEMENT_OPS];
     device->combine(b->context, 0, ops, ELEMENT_OPS, finite);
