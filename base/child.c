@@ -14,7 +14,7 @@
 
 #include "base/program.h"
 
-/** The first bytes that a child writes into the pipe. The report follows them. */
+/** The data at the start of a child's pipe. The child's report follows. */
 typedef struct head {
     dsgd_status status;
     dsgd_error error;
@@ -28,7 +28,7 @@ pid_t dsgd_fork(void)
     if (process != 0)
         return process;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* the parent ended before prctl() was called */
+    /* true if the parent ended before the call of prctl() */
     if (getppid() != parent)
         _exit(1);
     return 0;

@@ -1,7 +1,8 @@
 /**
- * @file child.h Functions that do work in child processes. Reasons: SimGrid has one engine per
- * process and exits if it rejects a file. CUDA does not work in a process that was forked after its
- * first use.
+ * @file child.h
+ * Functions that do work in child processes. Two libraries need child processes. SimGrid has one
+ * engine per process and exits if it rejects a file. CUDA does not work in a process that was
+ * forked after its first use.
  */
 #pragma once
 
@@ -50,7 +51,8 @@ void *dsgd_shared_memory(size_t n, size_t size);
  * Calls work(argument, report, error) in a child process and returns the status of work(). Copies
  * the error and the @p bytes bytes of @p report back to this process. The report may have at most
  * 60 KiB, because of the capacity of a pipe. If the process died or could not be started, returns
- * DSGD_EIO with the sentence @p died and the signal, and does not change @p report.
+ * DSGD_EIO and does not change @p report. The error message is then @p died, followed by the
+ * signal.
  */
 dsgd_status dsgd_in_child(dsgd_status (*work)(const void *argument, void *report,
                                               dsgd_error *error),

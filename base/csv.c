@@ -13,7 +13,7 @@
 typedef struct cursor {
     char *at;
     size_t line;
-    /* the separator, then the other characters that end a field without quotes */
+    /* the separator, followed by the other characters that end an unquoted field */
     char separator[4];
 } cursor;
 
@@ -50,7 +50,8 @@ static bool read_quoted(cursor *c, char *to)
 }
 
 /**
- * Replaces the decimal comma of a number by a point. Called only if a semicolon separates fields.
+ * Replaces the decimal comma of a number by a point. Called only if fields are separated by
+ * semicolons.
  */
 static void mend_decimal(char *field)
 {
@@ -71,7 +72,7 @@ static char *read_field(cursor *c, bool *last)
     else if (!read_quoted(c, field))
         return NULL;
     const char end = *c->at;
-    /* malformed: a quote inside a field, or text after a closing quote */
+    /* the field is malformed: it has a quote inside, or text after the closing quote */
     if (end != *c->separator && end != '\n' && end != '\0')
         return NULL;
     *last = end != *c->separator;
@@ -185,7 +186,7 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
 
 double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column)
 {
-    double x = NAN; /* remains NAN if the field is not a number */
+    double x = NAN; /* x remains NAN if the field is not a number */
     if (column < csv->n_columns)
         dsgd_parse_number(dsgd_csv_field(csv, row, column), NULL, &x);
     return x;

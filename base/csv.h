@@ -13,8 +13,8 @@
  */
 typedef struct dsgd_csv {
     const char *path;
-    char **fields; /* [1 + n_rows][n_columns] all fields; the first row is the header */
-    size_t *lines; /* [1 + n_rows] line of the file, from 1, in which each row begins */
+    char **fields; /* [1 + n_rows][n_columns] texts of all fields; the first row is the header */
+    size_t *lines; /* [1 + n_rows] line number, from 1, at which each row begins in the file */
     size_t n_columns, n_rows;
 } dsgd_csv;
 
@@ -52,7 +52,7 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column);
 double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column);
 
 /**
- * Stores the number in a field in *number, or NAN if the field is empty. If the field contains any
+ * Stores the number in a field in *number. An empty field gives NAN. If the field contains any
  * other text, returns DSGD_EUSAGE with the line of the field.
  */
 dsgd_status dsgd_csv_read_number(const dsgd_csv *csv, size_t row, size_t column, double *number,
@@ -77,7 +77,7 @@ char *dsgd_csv_number_text(double x);
 void dsgd_csv_numbers(FILE *stream, const double *x, size_t n);
 
 /**
- * Writes a field. Puts it in quotes if it contains a comma, a quote or a line end, or if it begins
- * with #, which begins a comment.
+ * Writes a field. Adds quotes if the field contains a comma, a quote or a line end, or if it begins
+ * with #, which would begin a comment.
  */
 void dsgd_csv_text(FILE *stream, const char *text);

@@ -37,12 +37,12 @@ uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
 enum { FEISTEL_ROUNDS = 4 };
 
 /**
- * Returns the number that a round of the Feistel network combines with one half by exclusive or.
- * Only the lowest bits are used.
+ * Returns the output of the round function of a Feistel network. The network combines it with one
+ * half of the bits by exclusive or, and uses only its lowest bits.
  */
 static uint32_t round_bits(dsgd_draw at, uint32_t round, uint32_t other_half)
 {
-    /* other_half is below 2^16, so the two parts of the index do not overlap */
+    /* other_half is below 2^16, so it does not overlap the bits of the round number */
     at.index = round << 16 | other_half;
     return (uint32_t)draw_bits(at);
 }
@@ -55,7 +55,8 @@ static uint32_t round_bits(dsgd_draw at, uint32_t round, uint32_t other_half)
 static uint32_t feistel(dsgd_draw at, int half, uint32_t i, bool back)
 {
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    uint32_t a = back ? i & mask : i >> half; /* the half that the next round changes */
+    /* a is the half of the bits that the next round changes */
+    uint32_t a = back ? i & mask : i >> half;
     uint32_t b = back ? i >> half : i & mask;
     for (uint32_t k = 0; k < FEISTEL_ROUNDS; k++) {
         const uint32_t round = back ? FEISTEL_ROUNDS - 1 - k : k;
@@ -103,8 +104,8 @@ uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image)
 enum { KEPT = 4 };
 
 /**
- * The stored rounds of one permutation. A round is a function of one half of the bits, so its table
- * has 2^half entries, which is about the square root of n. So a few hundred draws are enough for a
+ * The stored rounds of one permutation. A round is a function of one half of the bits. Its table
+ * therefore has 2^half entries, about the square root of n. So a few hundred draws are enough for a
  * permutation.
  */
 typedef struct kept_rounds {
@@ -131,8 +132,8 @@ dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n)
 }
 
 /**
- * Returns the same as feistel(), by table look-ups only. The processor can then compute several
- * images at the same time.
+ * Returns the same number as feistel(), computed by table look-ups only. The processor can then
+ * compute several images at the same time.
  */
 static inline uint32_t known_feistel(const uint32_t *v, int half, uint32_t a, uint32_t b)
 {
@@ -144,7 +145,7 @@ static inline uint32_t known_feistel(const uint32_t *v, int half, uint32_t a, ui
     return e << half | f;
 }
 
-/** Computes the images of first, first + 1, ... from the stored rounds @p v. */
+/** Computes the images of the numbers first, first + 1, ... from the stored rounds @p v. */
 static void known_images(const dsgd_permuter *p, const uint32_t *v, uint32_t first, uint32_t n,
                          uint32_t *images)
 {

@@ -20,7 +20,7 @@ typedef enum dsgd_purpose {
     DSGD_DRAW_SAMPLES = 1, /* order of the samples of an epoch */
     DSGD_DRAW_INIT = 2, /* initial weights of a model */
     DSGD_DRAW_DATA = 3, /* elements of generated data sets */
-    /* step times; entry i of the list of imbalances uses this number + 256 i */
+    /* step times; entry i of the list of imbalances uses the purpose with this number + 256 i */
     DSGD_DRAW_IMBALANCE = 4,
     DSGD_DRAW_ALGORITHM = 5, /* random choices of an algorithm */
     /*
@@ -32,12 +32,15 @@ typedef enum dsgd_purpose {
     DSGD_DRAW_GRAPH = 9, /* edges of random gossip graphs */
     DSGD_DRAW_POLICY = 10, /* actions and transitions of an environment */
     DSGD_DRAW_EPISODE = 11, /* initial states of episodes; the worker is -1 for test episodes */
-    /* random numbers of gradient compression; compression i of a step uses this number + 256 i */
+    /*
+     * random numbers of gradient compression; compression i of a step uses the purpose with this
+     * number + 256 i
+     */
     DSGD_DRAW_ENCODING = 12,
     DSGD_DRAW_TEST_PARTS = 13, /* assignment of the workers' own models to parts of the test set */
     /*
-     * times to failures and repairs; `worker` is the failure domain, and `step` the number of its
-     * failure
+     * times to failures and repairs; coordinate `worker` is the failure domain, and coordinate
+     * `step` counts the failures of the domain
      */
     DSGD_DRAW_FAILURES = 14
 } dsgd_purpose;
@@ -52,7 +55,7 @@ typedef struct dsgd_draw {
 } dsgd_draw;
 
 /**
- * Returns a number in the open interval (0, 1) with 53 random bits. The ends are excluded, so
+ * Returns a number in the open interval (0, 1) with 53 random bits. The result is never 0 or 1, so
  * inverse distribution functions accept it.
  */
 double dsgd_draw_uniform(dsgd_draw at);
@@ -91,7 +94,8 @@ typedef struct dsgd_permuter dsgd_permuter;
  */
 dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n);
 /**
- * Stores the images of first, first + 1, ... under the permutation of step @p step in images[n].
+ * Stores in images[n] the images of the numbers first, first + 1, ... under the permutation of step
+ * @p step.
  */
 void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first, uint32_t n,
                           uint32_t *images);

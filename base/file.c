@@ -44,8 +44,8 @@ static size_t read_all(FILE *stream, char **text)
 
 /**
  * Opens a file for reading. Opens a pipe only if the shell or the system provides it (/dev/stdin,
- * <(...)), because any other pipe may never have a writer. On failure returns NULL, with the reason
- * in errno.
+ * <(...)). Any other pipe may never have a writer. On failure returns NULL, with the reason in
+ * errno.
  */
 static FILE *open_to_read(const char *path)
 {
@@ -73,8 +73,8 @@ static dsgd_status fail_unread(dsgd_error *error, const char *path)
 static dsgd_error unread; /* error message about the last file that exists and could not be read */
 
 /**
- * Records for dsgd_file_unread() that a file could not be read, if the file exists. The reason is
- * in errno, which does not change.
+ * If the file exists, records for dsgd_file_unread() that it could not be read. The reason is in
+ * errno, which does not change.
  */
 static void note_unread(const char *path)
 {
@@ -165,8 +165,8 @@ static int remove_one(const char *path, const struct stat *facts, int type, stru
 enum { DESCRIPTORS = 8 }; /* largest number of folders that nftw() keeps open at the same time */
 
 /**
- * Paths that are removed if memory runs out. Each entry has the process that made the path, because
- * a forked child must not remove it.
+ * Paths that are removed if memory runs out. Each entry contains the process that made the path,
+ * because a forked child must not remove the path.
  */
 static struct {
     const char *path; /* path of the file or folder; NULL for a free entry */
@@ -186,8 +186,8 @@ static void remove_unfinished(void)
 }
 
 /**
- * Registers a file or folder that is removed if memory runs out before it is finished. The text @p
- * path must stay unchanged until then.
+ * Registers a file or folder. If memory runs out before the file or folder is finished, it is
+ * removed. The text @p path must stay unchanged until then.
  */
 static void note_unfinished(const char *path)
 {
@@ -261,8 +261,8 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
     va_end(arguments);
     file->beside = dsgd_xprintf("%s.new", file->path);
     /*
-     * Mode x creates a new file, so a link with this name is never followed. If a killed process
-     * left a file with this name, it is replaced.
+     * Mode x creates a new file, so fopen() never follows a link with this name. If a killed
+     * process left a file with this name, that file is replaced.
      */
     file->stream = fopen(file->beside, "wxe");
     if (file->stream == NULL && errno == EEXIST && unlink(file->beside) == 0)
@@ -275,8 +275,8 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
 }
 
 /**
- * Writes the folder entry of a file to the disk. Returns true also if the file system does not
- * support this.
+ * Writes the folder entry of a file to the disk. If the file system does not support this, the
+ * function also returns true.
  */
 static bool flush_name(const char *path)
 {
@@ -294,12 +294,12 @@ static bool flush_name(const char *path)
 
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
 {
-    errno = ENOSPC; /* default reason for a failure that happened before this call */
+    errno = ENOSPC; /* errno of a failure that happened before this function was called */
     if (ferror(file->stream))
         fputc('\n', file->stream);
     /*
-     * The data must be on the disk before the file gets its name. Otherwise a power cut could leave
-     * an empty file.
+     * The data must be on the disk before the file gets its final name. Otherwise a power cut could
+     * leave an empty file.
      */
     const bool written = fflush(file->stream) == 0 && !ferror(file->stream) &&
                          (fsync(fileno(file->stream)) == 0 || errno == EINVAL);

@@ -19,8 +19,8 @@ dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_e
 bool dsgd_read_line(FILE *stream, char **line, size_t *room);
 
 /**
- * Returns DSGD_EIO with a sentence if a file exists but one of the functions above could not read
- * it. A caller may treat such a file as missing without a report, because dsgd_program_end()
+ * Returns DSGD_EIO with an error message if a file exists but a function of this header could not
+ * read it. A caller may treat such a file as missing without a report, because dsgd_program_end()
  * reports it.
  */
 dsgd_status dsgd_file_unread(dsgd_error *error);

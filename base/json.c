@@ -78,7 +78,7 @@ static json_t *option_json(const dsgd_option *o, const void *field)
     case DSGD_DOUBLE:
         number = o->kind == DSGD_LONG ? (double)*(const int64_t *)field : *(const double *)field;
         if (number < 0 && o->words != NULL)
-            /* the number -(i + 1) stands for word i */
+            /* if an option has words, the number -(i + 1) stands for word i */
             return dsgd_json_text(o->words[(size_t)-number - 1]);
         return o->kind == DSGD_LONG ? json_integer(*(const int64_t *)field) : json_real(number);
     case DSGD_CHOICE:
@@ -91,7 +91,7 @@ static json_t *option_json(const dsgd_option *o, const void *field)
         return dsgd_json_spec(field);
     default: {
         json_t *const list = json_array();
-        /* the number of elements is the first member of all list types */
+        /* the first member of every list type is the number of elements */
         for (size_t i = 0; i < *(const size_t *)field; i++)
             json_array_append_new(list, element_json(o, field, i));
         return list;

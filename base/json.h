@@ -15,8 +15,8 @@
 json_t *dsgd_json_text(const char *text);
 
 /**
- * Returns a text such that YAML reads it back as a text. The text is unchanged, or in JSON's quotes
- * if YAML could read it as something else, such as a number.
+ * Returns a text for YAML. The text is unchanged, or in JSON's quotes if YAML could read it as
+ * something else, such as a number.
  */
 char *dsgd_yaml_word(const char *text);
 

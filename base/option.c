@@ -37,8 +37,8 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
 /* --- checks of option tables ------------------------------------------------------------------ */
 
 /*
- * Size of the field of each kind of option, in the order of dsgd_option_kind. 0 for STRUCT, whose
- * fields are checked one by one.
+ * Size of the field of each kind of option, in the order of dsgd_option_kind. The size is 0 for
+ * STRUCT, whose fields are checked one by one.
  */
 static const size_t field_bytes[DSGD_END] = {sizeof(bool),         sizeof(int64_t),
                                              sizeof(double),       sizeof(int),
@@ -122,8 +122,8 @@ int dsgd_find_word(const char *const *words, const char *text)
 }
 
 /**
- * Returns the edit distance: the number of insertions, deletions and replacements that turn a into
- * b.
+ * Returns the edit distance of two texts: the smallest number of insertions, deletions and
+ * replacements that turn a into b.
  */
 static size_t edit_distance(const char *a, const char *b)
 {
@@ -147,8 +147,8 @@ static size_t edit_distance(const char *a, const char *b)
 }
 
 /**
- * Returns the only one of @p names that contains @p name: for example, piz-daint for daint. Returns
- * NULL if no name or several names contain it.
+ * Returns the only one of @p names that contains @p name as a part: for example, piz-daint if @p
+ * name is daint. Returns NULL if no name or several names contain it.
  */
 static const char *containing(const char *name, const char *const *names)
 {
@@ -168,7 +168,7 @@ const char *dsgd_nearest(const char *name, const char *const *names)
 {
     const char *nearest = NULL;
     const char *const whole = containing(name, names);
-    size_t least = 1 + strlen(name) / 3; /* largest distance at which a name counts as near */
+    size_t least = 1 + strlen(name) / 3; /* smallest edit distance that is too large for a hint */
     for (; *names != NULL; names++) {
         const size_t distance = edit_distance(name, *names);
         if (distance <= least && (nearest == NULL || distance < least)) {
@@ -262,7 +262,7 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         case DSGD_LINES:
         case DSGD_STRUCTS:
         case DSGD_SPECS:
-            /* all list types consist of a number and a pointer */
+            /* every list type has the size of dsgd_structs: a number and a pointer */
             memset(field, 0, sizeof(dsgd_structs));
             break;
         case DSGD_END:

@@ -16,7 +16,8 @@ typedef enum dsgd_option_kind {
      * int64_t; if the option has words, -(i + 1) stands for word i, and `min` limits only numbers
      */
     DSGD_LONG,
-    DSGD_DOUBLE, /* double, with words as for LONG; dsgd_parse_number() describes the units */
+    DSGD_DOUBLE, /* double, which may have words like a LONG; dsgd_parse_number() describes the
+                  * units */
     DSGD_CHOICE, /* int, or an enumeration of the same size; the value is an index into `words` */
     DSGD_STRING, /* const char *; NULL if the key is absent and has no default */
     /* dsgd_numbers: a list of numbers; a single number stands for a list of one number */
@@ -34,7 +35,10 @@ typedef enum dsgd_option_kind {
     DSGD_STRUCTS,
     /* dsgd_spec: the name of an entry of `registry`, or a mapping with that name and its options */
     DSGD_SPEC,
-    /* dsgd_specs: a list of values as for SPEC; a single value stands for a list of one value */
+    /*
+     * dsgd_specs: a list of values like the value of a SPEC; a single value stands for a list of
+     * one value
+     */
     DSGD_SPECS,
     /* not an option: ends a table (DSGD_OPTION_END) */
     DSGD_END
@@ -42,23 +46,23 @@ typedef enum dsgd_option_kind {
 
 typedef struct dsgd_numbers {
     size_t n;
-    double *v; /* [n] numbers */
+    double *v; /* [n] numbers of the list */
 } dsgd_numbers;
 
 typedef struct dsgd_pairs {
     size_t n;
-    int64_t (*v)[2]; /* [n] pairs of integers */
+    int64_t (*v)[2]; /* [n] pairs of integers of the list */
 } dsgd_pairs;
 
 typedef struct dsgd_lines {
     size_t n;
-    const char **v; /* [n] texts */
+    const char **v; /* [n] texts of the list */
 } dsgd_lines;
 
 typedef struct dsgd_table {
     size_t n;
     double *x; /* [n] keys, strictly ascending */
-    double *y; /* [n] value of each key */
+    double *y; /* [n] values that belong to the keys x */
 } dsgd_table;
 
 typedef struct dsgd_structs {
@@ -70,7 +74,7 @@ struct dsgd_entry;
 
 /** An entry of a registry, with values for its options. */
 typedef struct dsgd_spec {
-    const struct dsgd_entry *about; /* the entry; NULL if no entry is selected */
+    const struct dsgd_entry *about; /* the selected entry; NULL if no entry is selected */
     void *params; /* [about->params_size bytes] values of the entry's options */
 } dsgd_spec;
 
@@ -89,9 +93,9 @@ typedef struct dsgd_spec_set {
 } dsgd_spec_set;
 
 /**
- * One row of an option table. DSGD_OPTION_END ends the table. Fields that are not set have no
- * effect. The macros below set the fields in this order, as C++ requires. In C++, no row of LONG or
- * DOUBLE may have words.
+ * One row of an option table. DSGD_OPTION_END ends the table. Members that are not set have no
+ * effect. The macros below set the members in this order, as C++ requires. In C++, a row of kind
+ * LONG or DOUBLE cannot have words.
  */
 typedef struct dsgd_option {
     const char *name; /* key of the option in a file */
@@ -113,8 +117,8 @@ typedef struct dsgd_option {
     double min, max;
     const char *const *words; /* for CHOICE, LONG and DOUBLE: list of words that ends with NULL */
     /*
-     * for STRUCT and STRUCTS: table of the keys; for SPEC: keys that all entries have in addition
-     * to their own options
+     * for STRUCT and STRUCTS: table of the keys; for SPEC: keys that every entry has in addition to
+     * its own options
      */
     const struct dsgd_option *fields;
     size_t struct_size; /* for STRUCTS: bytes of one struct */
@@ -151,8 +155,8 @@ typedef struct dsgd_option {
 #define DSGD_OPTION_AT_STRUCTS(type, field) DSGD_OPTION_AT(dsgd_structs, type, field)
 #define DSGD_OPTION_AT_SPEC(type, field) DSGD_OPTION_AT(dsgd_spec, type, field)
 #define DSGD_OPTION_AT_SPECS(type, field) DSGD_OPTION_AT(dsgd_specs, type, field)
-#define DSGD_OPTION_AT_STRUCT(type, field) offsetof(type, field) /* any struct */
-#define DSGD_OPTION_AT_CHOICE(type, field) /* an enumeration with the size of int */               \
+#define DSGD_OPTION_AT_STRUCT(type, field) offsetof(type, field) /* field of any struct type */
+#define DSGD_OPTION_AT_CHOICE(type, field) /* field of an enumeration, as large as int */          \
     (offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(int) ? 1 : -1]))
 
 /** Makes a row whose key differs from the name of its field. @p kind_ is BOOL, LONG, ... */
@@ -204,7 +208,7 @@ typedef struct dsgd_entry {
     const char *name;
     const char *summary; /* one line that states how the entry differs from similar entries */
     const char *reference; /* paper, and section in the paper; NULL if no paper exists */
-    size_t params_size; /* bytes of the struct that `options` fills */
+    size_t params_size; /* bytes of the struct that the options in `options` fill */
     const dsgd_option *options; /* option table; NULL if there are no options */
     size_t n_options; /* number of rows of the table, including DSGD_OPTION_END; 0 if unknown */
 } dsgd_entry;

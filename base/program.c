@@ -76,7 +76,7 @@ void dsgd_program_begin(void)
     json_set_alloc_funcs(keep, leave);
     speak_of_limits();
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
-        /* opens descriptor i, the lowest free one */
+        /* the new descriptor is i, because i is the lowest free descriptor */
         if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
             (void)open("/dev/null", O_RDONLY);
 }

@@ -1,6 +1,7 @@
 /**
- * @file program.h Functions of the running program: its start and end, its clock, and the folder of
- * its executable. Next to that folder its module and shipped files are installed.
+ * @file program.h
+ * Functions of the running program: its start and end, its clock, and the folder of its executable.
+ * Its module and shipped files are installed next to that folder.
  */
 #pragma once
 
@@ -25,9 +26,10 @@ void dsgd_program_begin(void);
 void dsgd_program_flush(void);
 
 /**
- * Must be called at the end of main(). Prints the sentence of a failure, closes standard output,
- * and returns the exit status. Two more conditions count as failures: output could not be written,
- * or a file exists but could not be read, even if the program continued without that file.
+ * Must be called at the end of main(). Prints the error message of a failure, closes standard
+ * output, and returns the exit status. Two more conditions count as failures: output could not be
+ * written, or a file exists but could not be read. The second condition is a failure even if the
+ * program continued without the file.
  */
 dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error);
 

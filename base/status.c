@@ -64,11 +64,11 @@ void *dsgd_xrealloc(void *memory, size_t count, size_t size)
 }
 
 /**
- * One element of the list of kept things: a block of memory, or a function that dsgd_drop() calls.
+ * One element of the list of kept memory: a block of memory, or a function that dsgd_drop() calls.
  */
 typedef struct kept {
     struct kept *before;
-    size_t bytes; /* bytes of the memory; 0 if the element is a function to call */
+    size_t bytes; /* bytes of the block of memory; 0 if the element is a function to call */
     union {
         max_align_t memory[1];
         struct {

@@ -1,13 +1,14 @@
 /**
- * @file status.h Functions and macros for the three kinds of errors, and for memory and texts.
+ * @file status.h
+ * Functions and macros for the three kinds of errors, and for memory and texts.
  *
- * Bad input: a function returns a dsgd_status, and one sentence in a dsgd_error. Only
+ * Bad input: a function returns a dsgd_status, and stores one sentence in a dsgd_error. Only
  * command/main.c prints the sentence and exits.
  *
- * A bug in the program: DSGD_ASSERT fails. A bug in an algorithm: DSGD_REQUIRE fails. Both macros
- * are always compiled in.
+ * A bug: DSGD_ASSERT fails for a bug in the program, and DSGD_REQUIRE fails for a bug in an
+ * algorithm. Both macros are always compiled in.
  *
- * An outcome of a run, such as divergence or deadlock: it is a row of the results.
+ * An outcome of a run, such as divergence or deadlock: the outcome is a row of the results.
  */
 #pragma once
 
@@ -94,8 +95,8 @@ void dsgd_give_up(const char *sentence) __attribute__((noreturn));
  */
 void dsgd_no_memory(void) __attribute__((noreturn));
 /**
- * Sets the function that dsgd_give_up() and dsgd_no_memory() call before they end the process. NULL
- * means none.
+ * Sets the function that dsgd_give_up() and dsgd_no_memory() call before they end the process. If
+ * @p clean is NULL, they call no function.
  */
 void dsgd_at_no_memory(void (*clean)(void));
 
@@ -110,9 +111,9 @@ void *dsgd_xcalloc(size_t count, size_t size);
 void *dsgd_xrealloc(void *memory, size_t count, size_t size);
 
 /**
- * Allocates zeroed memory that lives until dsgd_drop(). No other function frees it. The texts that
- * the functions below return are such memory. The data of a command is such memory, too, because it
- * is much smaller than the data of the command's runs.
+ * Allocates zeroed memory that lives until dsgd_drop(). No other function frees it. The functions
+ * below return their texts in such memory. The data of a command are in such memory, too, because
+ * they are much smaller than the data of the command's runs.
  */
 void *dsgd_keep(size_t count, size_t size);
 /**
@@ -120,7 +121,10 @@ void *dsgd_keep(size_t count, size_t size);
  * the contents of @p kept. @p kept may be NULL.
  */
 void *dsgd_keep_more(void *kept, size_t count, size_t size);
-/** Makes dsgd_drop() call end(what): for example, free() for memory that a library allocated. */
+/**
+ * Registers a call end(what), which dsgd_drop() makes: for example, free() for memory that a
+ * library allocated.
+ */
 void dsgd_keep_for(void (*end)(void *what), void *what);
 /** Returns a mark for dsgd_drop(), at the newest kept memory. */
 void *dsgd_mark(void);
@@ -168,8 +172,8 @@ void dsgd_append_word(char **text, const char *word);
 char *dsgd_shell_command(size_t n, char *const *words);
 
 /**
- * Checks a condition that only a bug can break. If it is false, prints the place and the condition,
- * then aborts. Always compiled in.
+ * Checks a condition that only a bug can break. If the condition is false, prints the place and the
+ * condition, then aborts. The check is always compiled in.
  */
 #define DSGD_ASSERT(condition, ...)                                                                \
     ((condition) ? (void)0 : dsgd_assert_failed(#condition, __FILE__, __LINE__, __VA_ARGS__))
@@ -178,8 +182,8 @@ void dsgd_assert_failed(const char *condition, const char *file, int line, const
     __attribute__((noreturn, format(printf, 4, 5)));
 
 /**
- * Checks a condition that an algorithm must satisfy. If it is false, prints "dsgd: algorithm NAME:
- * SENTENCE" and aborts.
+ * Checks a condition that an algorithm must satisfy. If the condition is false, prints "dsgd:
+ * algorithm NAME: SENTENCE" and aborts.
  */
 #define DSGD_REQUIRE(condition, ...) ((condition) ? (void)0 : dsgd_require_failed(__VA_ARGS__))
 

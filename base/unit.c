@@ -33,8 +33,8 @@ static const dsgd_suffix parameters[] = {
 static const dsgd_suffix shares[] = {{"%", 0.01}, {NULL, 0}};
 
 /*
- * All units. The first unit that fits the end of a column's name is used. Therefore rates come
- * before the unit of time, whose name is the end of theirs.
+ * All units. A column has the first unit that fits the end of its name. Rates therefore precede the
+ * unit of time: the end of their names is also the name of the unit of time.
  */
 static const dsgd_unit units[] = {
     {"bytes/s", "bytes_per_s", "bytes_per_s", "B/s", bytes_per_s},

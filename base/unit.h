@@ -14,8 +14,10 @@ typedef struct dsgd_suffix {
 
 typedef struct dsgd_unit {
     const char *name; /* name of the unit in options, such as "bytes/s" */
-    /* ending of column names after a `_`, such as "bytes_per_s"; NULL if columns cannot have the
-     * unit */
+    /*
+     * ending of column names after a `_`, such as "bytes_per_s"; NULL if no column can have the
+     * unit
+     */
     const char *column;
     /* ending of keys that name the unit, such as "seconds"; NULL if no keys name the unit */
     const char *word;
@@ -31,9 +33,9 @@ typedef struct dsgd_unit {
 const dsgd_unit *dsgd_unit_named(const char *name);
 
 /**
- * Returns the unit with which the name of a column ends, or NULL if it ends with no unit. Sets
- * *stem to the number of bytes before the `_` and the unit's ending. If the member `word` of the
- * unit is the ending, sets *stem to the length of the whole name.
+ * Returns the unit with which the name of a column ends, or NULL if the name ends with no unit.
+ * Sets *stem to the number of bytes before the `_` and the unit's ending. If the ending is the
+ * member `word` of the unit, sets *stem to the length of the whole name.
  */
 const dsgd_unit *dsgd_unit_of_column(const char *column, size_t *stem);
 

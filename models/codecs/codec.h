@@ -1,6 +1,6 @@
 /**
  * @file codec.h
- * A codec: the part of an encoding that a device computes, y <- Q(x) for one chunk. A user names
+ * A codec is the part of an encoding that a device computes: y <- Q(x) for one chunk. A user names
  * encodings (models/encodings/encoding.h). Each encoding has one or more codecs.
  *
  * Every Q is a pure function of its inputs and its parameters. The parameters include the
@@ -20,22 +20,24 @@
  * factor.
  */
 typedef enum dsgd_codec_kind {
-    DSGD_CODEC_TOP_K = 1, /* x if |x| is among the `count` largest (the first ones, if equal), else
-                           * 0 */
+    DSGD_CODEC_TOP_K = 1, /* x if |x| is among the `count` largest magnitudes (the first of equal
+                           * ones), else 0 */
     DSGD_CODEC_RANDOM_K, /* x times `number` at `count` random places, else 0 */
     DSGD_CODEC_THRESHOLD, /* x if |x| > `number`, else 0 */
-    DSGD_CODEC_MASK, /* x if z is not 0, else 0 */
-    /* The next three kinds have one scale for every block of `count` elements. */
-    DSGD_CODEC_SIGN, /* mean |x| of the block with the sign of x; + if x is 0 */
+    DSGD_CODEC_MASK, /* x where the second input z is not 0, else 0 */
+    /* Each of the next three kinds computes one scale for every block of `count` elements. */
+    DSGD_CODEC_SIGN, /* mean |x| of the block, with the sign of x; the sign is + if x is 0 */
     DSGD_CODEC_UNIFORM, /* the multiple of (max |x| of the block) / `levels` that is nearest to x */
     /*
-     * `number` ||x||_2 j / levels with the sign of x, where ||x||_2 is the norm of the block. j /
-     * levels is |x| / ||x||_2, rounded at random so that the mean of the result is `number` x.
+     * The result is `number` ||x||_2 j / levels with the sign of x, where ||x||_2 is the norm of
+     * the block. The integer j is levels |x| / ||x||_2, rounded at random so that the mean of the
+     * result is `number` x.
      */
     DSGD_CODEC_STOCHASTIC,
     /* The next five kinds compute low-rank factors. */
     DSGD_CODEC_START, /* a random factor of `rows` rows, uniform in (-1, 1); has no inputs */
-    DSGD_CODEC_ORTHOGONAL, /* orthonormal columns from a factor x of `rows` rows, by Gram-Schmidt */
+    DSGD_CODEC_ORTHOGONAL, /* a factor with orthonormal columns, computed from a factor x of `rows`
+                            * rows by Gram-Schmidt */
     DSGD_CODEC_TIMES, /* A z: a factor of `rows` rows, from a factor z of `columns` rows */
     DSGD_CODEC_TRANSPOSED_TIMES, /* A^T z: a factor of `columns` rows, from a factor z of `rows`
                                   * rows */
@@ -54,8 +56,8 @@ typedef struct dsgd_codec {
     double number;
     uint32_t rows, columns;
     /*
-     * Coordinates of random number i of the chunk: this seed, purpose, worker and step, and index
-     * `first` + i.
+     * Random number i of the chunk has these coordinates: seed, purpose, worker, step, and the
+     * index `first` + i.
      */
     uint64_t seed;
     uint32_t purpose, worker, step, first;

@@ -23,8 +23,7 @@ typedef uint32_t dsgd_real_bits;
 #endif
 
 /**
- * Returns the bits of |x| without the sign. As integers, these bits order numbers by magnitude; NaN
- * is the largest.
+ * Returns the bits of |x|. As integers, these bits order numbers by magnitude; NaN is the largest.
  */
 static inline DSGD_DEVICE_FUNCTION dsgd_real_bits dsgd_magnitude_bits(real x)
 {
@@ -68,8 +67,8 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_selected(const dsgd_codec *co
 }
 
 /**
- * Returns the term of element @p x in the sum that determines the scale of its block, for SIGN and
- * STOCHASTIC.
+ * Returns the term that element @p x adds to the sum of its block. The sum determines the scale of
+ * the block, for SIGN and STOCHASTIC.
  */
 static inline DSGD_DEVICE_FUNCTION double dsgd_codec_term(const dsgd_codec *codec, real x)
 {
@@ -125,11 +124,14 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *cod
                                                            const real *z, size_t i)
 {
     if (codec->kind == DSGD_CODEC_THRESHOLD)
-        /* NaN is not <= number, so NaN is sent. */
+        /* the comparison is false for NaN, so NaN is sent */
         return fabs((double)x[i]) <= codec->number ? (real)0 : x[i];
     if (codec->kind == DSGD_CODEC_MASK)
         return z[i] == (real)0 ? (real)0 : x[i];
-    /* Uniform, because a normal distribution needs logarithms, which differ among devices. */
+    /*
+     * The numbers are uniform, because a normal distribution needs logarithms, which differ among
+     * devices.
+     */
     if (codec->kind == DSGD_CODEC_START)
         return i < codec->count * codec->rows ? (real)(2 * dsgd_codec_uniform(codec, i) - 1)
                                               : (real)0;
@@ -140,5 +142,5 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *cod
     return (real)sum;
 }
 
-/** Smallest length by which ORTHOGONAL divides a column. */
+/** Smallest length of a column by which ORTHOGONAL divides the column. */
 #define DSGD_LEAST_LENGTH 1e-16

@@ -47,7 +47,10 @@ uint32_t dsgd_stream_batch(const dsgd_stream *stream, uint32_t w, uint64_t t)
     return dsgd_draw_permuted(draw_of(stream, w, t / n), n, (uint32_t)(t % n));
 }
 
-/* Epoch number whose permutation assigns a worker's samples to its mini-batches. */
+/*
+ * Epoch number that no training epoch has. Its permutation assigns a worker's samples to mini-
+ * batches.
+ */
 static const uint64_t no_epoch = UINT32_MAX;
 
 /**

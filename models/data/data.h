@@ -8,10 +8,11 @@
 #include "base/status.h"
 
 typedef enum dsgd_data_kind {
-    DSGD_DATA_POINTS, /* a sample is one row of features */
-    DSGD_DATA_IMAGES, /* a sample has one row per pixel, line by line */
-    DSGD_DATA_SEQUENCES, /* a sample has one row per step and can be shorter than n_rows */
-    DSGD_DATA_TOKENS, /* a sample has one row per token, labelled by the next token */
+    DSGD_DATA_POINTS, /* each sample is one row of features */
+    DSGD_DATA_IMAGES, /* each sample has one row per pixel, line by line */
+    DSGD_DATA_SEQUENCES, /* each sample has one row per step of a sequence, and can have fewer rows
+                          * than n_rows */
+    DSGD_DATA_TOKENS, /* each sample has one row per token; the label of a row is the next token */
     /* No samples are stored: a sample is a step of a policy in an environment (environment.h). */
     DSGD_DATA_STEPS
 } dsgd_data_kind;
@@ -20,8 +21,8 @@ typedef enum dsgd_data_kind {
 typedef struct dsgd_samples {
     uint32_t n;
     /*
-     * features as bytes, [n][n_features]: feature = (byte / 255 - mean) / deviation. For TOKENS, a
-     * byte is a token.
+     * features as bytes, [n][n_features]; the value of a feature is (byte / 255 - mean) /
+     * deviation. For TOKENS, a byte is a token.
      */
     uint8_t *x_bytes;
     float *x_real; /* features, [n][n_features] */
@@ -53,7 +54,8 @@ typedef struct dsgd_data_source {
     dsgd_status (*load)(const void *params, uint64_t seed, dsgd_data **data, dsgd_error *error);
 } dsgd_data_source;
 
-extern const dsgd_entry *const dsgd_data_sources[]; /* table of all data sources, ends with NULL */
+extern const dsgd_entry *const dsgd_data_sources[]; /* table of all data sources; NULL ends the
+                                                     * table */
 
 /**
  * Defines data source dsgd_data_NAME with function NAME_load() and the given fields of dsgd_entry.
@@ -73,7 +75,10 @@ extern const dsgd_entry *const dsgd_data_sources[]; /* table of all data sources
 dsgd_status dsgd_data_open(const dsgd_spec *pick, uint64_t seed, bool keep, dsgd_data **data,
                            dsgd_error *error);
 
-/** Returns true if there is room to keep another data set as large as the last one. */
+/**
+ * Returns true if the process has room to keep another data set as large as the last data set that
+ * it loaded.
+ */
 bool dsgd_data_has_room(void);
 
 /** Frees the data unless this process keeps them. @p data may be NULL. */
@@ -112,8 +117,8 @@ typedef struct dsgd_stream {
  */
 uint32_t dsgd_stream_batches(const dsgd_stream *stream, uint32_t w);
 /**
- * Returns the number of the mini-batch that worker @p w uses in step @p t. Each epoch contains all
- * mini-batches of the worker, in random order.
+ * Returns the number of the mini-batch that worker @p w uses in step @p t. In each epoch, the
+ * worker uses all of its mini-batches once, in random order.
  */
 uint32_t dsgd_stream_batch(const dsgd_stream *stream, uint32_t w, uint64_t t);
 
@@ -125,14 +130,14 @@ typedef struct dsgd_sampler dsgd_sampler;
 
 dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream);
 /**
- * Stores in indices[count] the first samples of step @p t of worker @p w. If samples are not split
- * and @p count exceeds the batch, the samples of the next workers follow.
+ * Stores in indices[count] the first @p count samples of step @p t of worker @p w. If samples are
+ * not split and @p count exceeds the batch size, the samples of the next workers follow.
  */
 void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t count,
                        uint32_t *indices);
 /**
- * Counts the rows of the mini-batch of worker @p w in step @p t. Stores the rows of all its samples
- * in *rows, and the rows of its longest sample in *longest.
+ * Counts the rows of the mini-batch of worker @p w in step @p t. Stores in *rows the number of rows
+ * of all samples, and in *longest the number of rows of the longest sample.
  */
 void dsgd_sampler_rows(dsgd_sampler *sampler, const dsgd_data *data, uint32_t w, uint64_t t,
                        double *rows, double *longest);

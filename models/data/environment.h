@@ -17,9 +17,10 @@
 #include "base/real.h"
 
 enum {
-    DSGD_ENVIRONMENT_REALS = 5, /* numbers of the state e: x, y, goal x, goal y, steps so far */
+    DSGD_ENVIRONMENT_REALS = 5, /* count of numbers in a state e: x, y, goal x, goal y, and the
+                                 * steps so far */
     DSGD_ENVIRONMENT_FEATURES = 6,
-    DSGD_ENVIRONMENT_ACTIONS = 8, /* number of actions, the directions of a compass */
+    DSGD_ENVIRONMENT_ACTIONS = 8, /* number of actions; each action is a direction of a compass */
     DSGD_EPISODE_STEPS = 48
 };
 

@@ -9,8 +9,8 @@
 #include "models/data/environment.h"
 
 /**
- * Fills u[n] with uniform numbers in (0, 1). Their coordinates are (what, row) and the n columns
- * from @p column on.
+ * Fills u[n] with uniform random numbers in (0, 1). Their coordinates are (what, row) and the
+ * columns @p column, @p column + 1, ...
  */
 static void uniforms(uint64_t seed, uint32_t what, uint32_t row, uint32_t column, size_t n,
                      double *u)
@@ -34,8 +34,8 @@ typedef struct hyperplane_params {
 } hyperplane_params;
 
 /*
- * Values of `what`. The plane, the training points and the test points have separate random
- * numbers.
+ * Values of the coordinate `what`. The plane, the training points and the test points have separate
+ * random numbers.
  */
 enum { PLANE, POINTS, TEST_POINTS };
 
@@ -148,7 +148,10 @@ typedef struct sequences_params {
     double median, spread, noise;
 } sequences_params;
 
-/* Values of `what`. Training sequences, test sequences and classes have separate random numbers. */
+/*
+ * Values of the coordinate `what`. Training sequences, test sequences and classes have separate
+ * random numbers.
+ */
 enum { TRAIN, TEST, CLASSES };
 
 /**
@@ -166,8 +169,8 @@ static void generate_one(const sequences_params *p, uint64_t seed, uint32_t what
     part->lengths[i] = (uint16_t)n;
     part->labels[i] = (uint8_t)(u[0] * (double)p->classes);
     const double begin = 2 * M_PI * u[1];
-    double *const waves = u; /* frequency and phase of each feature, [d][2] */
-    double *const noise = u + 2 * d; /* noise of each row and feature, [n][d] */
+    double *const waves = u; /* [d][2] frequency and phase of each feature */
+    double *const noise = u + 2 * d; /* [n][d] noise of each row and feature */
     uniforms(seed, CLASSES, part->labels[i], 0, 2 * d, waves);
     uniforms(seed, what, i, 3, n * d, noise);
     float *const x = part->x_real + (size_t)i * (size_t)p->longest * d;

@@ -1,8 +1,8 @@
 /**
  * @file idx.c
- * Images and labels in the IDX format of MNIST, plain or gzipped. An image file starts with four
- * big-endian integers: magic number, count, rows and columns. A label file starts with two: magic
- * number and count. The samples follow as bytes.
+ * Reads images and labels in the IDX format of MNIST, plain or gzipped. An image file starts with
+ * four big-endian integers: magic number, number of images, rows and columns. A label file starts
+ * with two integers: magic number and number of labels. The images or labels follow as bytes.
  */
 #include <endian.h>
 
@@ -21,7 +21,7 @@ typedef struct idx {
     uint32_t magic, n, rows, columns;
 } idx;
 
-/** Reads an IDX file. *bytes receives the data after the header, [n][rows][columns]. */
+/** Reads an IDX file. Stores the data after the header in *bytes, as [n][rows][columns]. */
 static dsgd_status read_idx(const char *path, uint32_t magic, idx *header, uint8_t **bytes,
                             dsgd_error *error)
 {

@@ -23,13 +23,12 @@ const dsgd_entry *const dsgd_data_sources[] = {
 enum { MOST_KEPT = 32, MOST_KEPT_BYTES = 256 << 20, MOST_AT_ONCE = 1 << 30 };
 
 /**
- * The data sets that are kept until this process ends: the first data set, and further ones that
- * fit into MOST_KEPT_BYTES. The limit keeps a sweep over data sets from filling the memory, and a
- * fork from copying many page tables.
+ * The data sets that are kept until this process ends: the first data set, and further data sets as
+ * long as they fit into MOST_KEPT_BYTES. The limit keeps a sweep over data sets from filling the
+ * memory. It also keeps a fork from copying many page tables.
  */
 static struct kept {
-    char *key; /* a separate allocation, because the text functions of status.h may free their texts
-                * earlier */
+    char *key; /* a separate allocation, because texts of status.h may be freed earlier */
     dsgd_data *data;
 } kept[MOST_KEPT];
 
@@ -90,7 +89,7 @@ dsgd_status dsgd_data_read_file(const char *path, size_t most, uint8_t **bytes, 
         count = gzread(file, *bytes + *n, left < MOST_AT_ONCE ? (unsigned)left : MOST_AT_ONCE);
         *n += count > 0 ? (size_t)count : 0;
     } while (count > 0 && *n <= most);
-    /* zlib checks the checksum at the end of the file, so gzerror() follows the last read. */
+    /* Test after the last read, because zlib checks the checksum at the end of the file. */
     int code = Z_OK;
     const char *const trouble = gzerror(file, &code);
     const char *const why = code == Z_ERRNO ? strerror(errno) : dsgd_xstrdup(trouble);

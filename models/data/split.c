@@ -9,15 +9,17 @@
 
 #include "base/draw.h"
 
-/** Coordinates of a worker's random numbers: the worker, a class or CHOICES, and an index. */
+/**
+ * The coordinates of a worker's random numbers are the worker, a class or CHOICES, and an index.
+ */
 enum { CHOICES = DSGD_MOST_CLASSES };
 
-#define ALL UINT32_MAX /* worker coordinate of random numbers that belong to no single worker */
-#define LAST UINT32_MAX /* index coordinate of the last random number of a gamma variate */
+#define ALL UINT32_MAX /* worker coordinate of random numbers that do not belong to one worker */
+#define LAST UINT32_MAX /* index coordinate of the last uniform number of a gamma variate */
 
 /**
- * Numbers of the random permutations, whose worker coordinate is ALL. There is one permutation for
- * each OF_MEMBERS + class and each OF_SHARDS + part.
+ * Numbers of the random permutations, whose worker coordinate is ALL. Class c has the permutation
+ * OF_MEMBERS + c, and part i has the permutation OF_SHARDS + i.
  */
 enum { OF_WORKERS, OF_CLASSES, OF_MEMBERS, OF_SHARDS = OF_MEMBERS + 256 };
 
@@ -52,7 +54,10 @@ static int compare_targets(const void *a, const void *b)
     return order != 0 ? order : (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/** Makes each tenth of the samples, ordered by their regression targets, one class. */
+/**
+ * Makes classes from regression targets: each tenth of the samples, ordered by their targets, is
+ * one class.
+ */
 static void class_targets(const dsgd_samples *train, uint32_t *class_of)
 {
     ranked *const order = dsgd_xcalloc(train->n, sizeof *order);
@@ -71,7 +76,9 @@ static void class_targets(const dsgd_samples *train, uint32_t *class_of)
 static void list_groups(uint32_t n, uint32_t n_groups, const uint32_t *group_of, uint32_t *begin,
                         uint32_t *members)
 {
-    /* Next free place of each group; after the last loop, the end of each group. */
+    /*
+     * next[i] is the next free place of group i; after the last loop, it is the end of the group.
+     */
     uint32_t *const next = begin + 1;
     for (uint32_t i = 0; i < n; i++)
         next[group_of[i] + 1]++;
@@ -130,8 +137,8 @@ static double log_gamma_drawn(double alpha, uint64_t seed, uint32_t worker, uint
 }
 
 /**
- * Computes weights[n] <- exp(logs), scaled such that the largest weight is 1. Classes without
- * remaining samples get weight 0.
+ * Computes weights[n] <- exp(logs), scaled such that the largest weight is 1. A class without
+ * remaining samples gets weight 0.
  */
 static void weigh(uint32_t n, const double *logs, const uint32_t *left, double *weights)
 {
@@ -157,7 +164,7 @@ static uint32_t choose(uint32_t n, const double *weights, const uint32_t *left, 
     for (uint32_t c = 0; c < n; c++) {
         if (left[c] == 0 || weights[c] == 0)
             continue;
-        chosen = c; /* if rounding leaves u above all sums, the last class is chosen */
+        chosen = c; /* if rounding leaves u above all sums, the function returns the last class */
         below += weights[c] * left[c];
         if (u * total < below)
             break;
@@ -167,8 +174,8 @@ static uint32_t choose(uint32_t n, const double *weights, const uint32_t *left, 
 
 /**
  * Gives each worker its samples, one worker after another in random order. The class shares of a
- * worker are Dirichlet(alpha, ..., alpha), and the worker takes samples that earlier workers have
- * left. With a large alpha, the division is therefore random.
+ * worker are drawn from Dirichlet(alpha, ..., alpha). The worker takes its samples from the samples
+ * that earlier workers have left. With a large alpha, the division is therefore random.
  */
 static dsgd_status dirichlet_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
                                   uint32_t n_workers, uint32_t *owner, dsgd_error *error)
@@ -223,7 +230,7 @@ static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, 
 {
     const uint64_t per_worker = (uint64_t)((const labels_params *)params)->per_worker;
     const uint32_t n = classes->n;
-    /* With fewer shards, some class would have no owner. */
+    /* With fewer shards than `least`, some class would have no owner. */
     const uint32_t least = (n + n_workers - 1) / n_workers;
     const uint32_t room = classes->n_samples / n_workers, most = room < n ? room : n;
     if (per_worker < least || per_worker > most)
@@ -257,7 +264,7 @@ static const dsgd_option labels_options[] = {
 /* --- equal random split ----------------------------------------------------------------------- */
 
 /**
- * Divides all samples into equal random parts. Used for split iid if workers have their own
+ * Divides all samples into equal random parts. Used for the split "iid" if workers have their own
  * mini-batches.
  */
 static dsgd_status even_deal(const void *params, const dsgd_classes *classes, uint64_t seed,

@@ -35,21 +35,23 @@ typedef struct dsgd_classes {
 typedef struct dsgd_split_kind {
     dsgd_entry about;
     /**
-     * Sets owner[n_samples], or rejects invalid numbers. NULL if this kind does not divide the
-     * samples.
+     * Sets owner[n_samples]. Returns an error if the numbers are not valid for this kind. The
+     * pointer is NULL if this kind does not divide the samples.
      */
     dsgd_status (*deal)(const void *params, const dsgd_classes *classes, uint64_t seed,
                         uint32_t n_workers, uint32_t *owner, dsgd_error *error);
 } dsgd_split_kind;
 
-extern const dsgd_entry *const dsgd_split_kinds[]; /* all kinds of splits; ends with NULL */
+extern const dsgd_entry *const dsgd_split_kinds[]; /* table of all kinds of splits; NULL ends the
+                                                    * table */
 
 /**
- * Splits the training samples. If @p kind is "iid" or has no entry, *split becomes NULL, or equal
+ * Splits the training samples. If @p kind is "iid" or has no entry, stores NULL in *split, or equal
  * random parts if @p own_batches is true. The class of an image or sequence is its label. For
- * regression it is the tenth of the targets to which the sample belongs, for tokens the tenth of
- * the text. *split is one allocation; release it with free(). Returns an error for data without
- * samples, for more workers than samples, and for numbers that are invalid for the kind.
+ * regression, the class is the tenth of the sorted targets that contains the sample. For tokens,
+ * the class is the tenth of the text. *split is one allocation; release it with free(). Returns an
+ * error for data without samples, for more workers than samples, and for numbers that are invalid
+ * for the kind.
  */
 dsgd_status dsgd_split_new(const dsgd_spec *kind, const dsgd_data *data, uint64_t seed,
                            uint32_t n_workers, bool own_batches, dsgd_split **split,
@@ -60,12 +62,12 @@ void dsgd_split_count(const dsgd_split *split, uint32_t w, uint32_t *counts);
 
 /** Measures of the difference between the data of workers. */
 typedef struct dsgd_split_summary {
-    uint32_t least, most; /* smallest and largest number of samples of a worker */
-    double classes; /* mean number of classes of a worker */
+    uint32_t least, most; /* smallest and largest number of samples that a worker has */
+    double classes; /* number of classes of a worker, averaged over the workers */
     /*
-     * Mean over the workers of the total-variation distance between the class shares of the worker
-     * and the class shares of all samples. This distance is half the sum over classes of the
-     * absolute differences of shares. 0 if all workers have equal shares.
+     * Total-variation distance between the class shares of a worker and the class shares of all
+     * samples, averaged over the workers. This distance is half the sum over classes of the
+     * absolute differences of shares. It is 0 if all workers have equal shares.
      */
     double distance;
 } dsgd_split_summary;

@@ -1,7 +1,7 @@
 /**
  * @file text.c
- * Characters of a text. A sample is a window of the text in which each character is labelled by the
- * next character. The last tenth of the text is the test set.
+ * Reads a text as characters. A sample is a window of the text. The label of each character in the
+ * window is the next character. The last tenth of the text is the test set.
  */
 #include "models/data/data.h"
 

@@ -15,14 +15,14 @@ typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 #include "models/layers/matmul.h"
 
 enum {
-    EVALUATED_SAMPLES = 256, /* samples per replica in an evaluation */
+    EVALUATED_SAMPLES = 256, /* samples per replica when a model is evaluated */
     BLOCK = 2048, /* number of elements whose sums in double fit into the L1 cache */
-    FEW = 3, /* most inputs of a combination whose sums stay in registers */
-    TOGETHER = 8, /* most inputs that one loop adds to the sums in memory */
+    FEW = 3, /* largest number of inputs of a combination whose sums stay in registers */
+    TOGETHER = 8, /* largest number of inputs that one loop adds to the sums in memory */
     LANES = 64, /* number of independent partial sums of all_finite() */
     LINE_BYTES = 64, /* bytes of a cache line */
-    FETCHED_SAMPLES = 32, /* most samples that are prefetched per operation */
-    /* if `ahead` has fewer bytes left, `then` is prefetched */
+    FETCHED_SAMPLES = 32, /* largest number of samples that are prefetched per operation */
+    /* number of bytes; if `ahead` has fewer bytes left, the memory of `then` is prefetched */
     LEAST_AHEAD = 16384
 };
 
@@ -33,7 +33,7 @@ extern const dsgd_device DEVICE;
 typedef struct execution {
     replica replica;
     kernel_args args;
-    dsgd_ahead ahead; /* memory that is prefetched first: the gradient that is written */
+    dsgd_ahead ahead; /* memory that is prefetched first: the gradient that this operation writes */
     dsgd_ahead then; /* memory that is prefetched next: the parameters of the next operation */
 } execution;
 
@@ -110,7 +110,7 @@ static void multiply(execution *one, sample_range s, const matmul *matmuls, uint
 /** Scratch memory of one thread. */
 typedef struct scratch {
     real *x, *g; /* vectors gathered from chunks, [n_params] */
-    real *zeros; /* zeros for missing inputs: a vector, its optimizer state, and a block */
+    real *zeros; /* zeros that replace missing inputs: a vector, its optimizer state, and a block */
     real *workspace; /* workspace of a replica of n_samples samples */
     double scores[2 * EVALUATED_SAMPLES];
     uint32_t n_samples;
@@ -125,8 +125,8 @@ typedef struct context {
 } context;
 
 /**
- * Allocates a buffer. A buffer for a whole vector is placed so that the weights of the largest
- * layer start at a cache line.
+ * Allocates a buffer. If the buffer contains a whole vector, the weights of the largest layer start
+ * at a cache line.
  */
 static dsgd_buffer cpu_alloc(void *opened, size_t n)
 {
@@ -200,7 +200,10 @@ static void cpu_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = from == NULL ? 0 : (double)((const real *)from)[i];
 }
 
-/** Returns an execution of one replica of @p n samples, in the workspace of the thread of @p s. */
+/**
+ * Returns an execution that computes one replica of @p n samples, in the workspace of the thread of
+ * @p s.
+ */
 static execution execution_of(const context *c, scratch *s, const dataset_view *data, uint32_t n)
 {
     const dsgd_network *const network = c->problem.network;
@@ -255,7 +258,8 @@ static bool all_finite(const real *x, size_t n)
 }
 
 /**
- * Returns the memory of a vector if it has only one chunk, otherwise no memory, for prefetching.
+ * Returns the memory of a vector, for prefetching. If the vector has several chunks, returns no
+ * memory.
  */
 static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
 {
@@ -328,8 +332,8 @@ static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real
 }
 
 /**
- * Updates the elements [begin, end). Returns true if all new values are finite. Each loop uses one
- * branch of dsgd_updated().
+ * Updates the elements [begin, end). Returns true if all new values are finite. Each loop needs
+ * only one branch of dsgd_updated().
  */
 static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op, size_t begin,
                          size_t end)
@@ -383,8 +387,8 @@ static bool one_update(const context *c, const scratch *s, const dsgd_update_op 
 }
 
 /**
- * Returns input @p i of a combination from element @p first on. Returns zeros if there is no such
- * input.
+ * Returns input @p i of a combination, starting at element @p first. Returns zeros if there is no
+ * such input.
  */
 static const real *input_at(const scratch *s, const dsgd_combine_op *op, size_t i, size_t first)
 {
@@ -423,8 +427,8 @@ static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
 }
 
 /**
- * Computes y <- sum / divisor. If the inverse is exact, multiplies by the inverse, because
- * divisions are slow.
+ * Computes y <- sum / divisor. If 1 / divisor is exact, multiplies by it, because divisions are
+ * slow.
  */
 static void divide(real *y, const double *sum, size_t n, double divisor)
 {
@@ -460,7 +464,8 @@ combine_few(const scratch *s, const dsgd_combine_op *op, size_t count, size_t fi
 }
 
 /**
- * Computes a block of a combination of any number of inputs. Several loops add to sums in memory.
+ * Computes a block of a combination that may have any number of inputs. Several loops add the
+ * inputs to sums in memory.
  */
 static void combine_many(const scratch *s, const dsgd_combine_op *op, size_t first, size_t n)
 {
@@ -495,7 +500,7 @@ static bool one_combination(const context *c, const scratch *s, const dsgd_combi
     return finite;
 }
 
-/** Defines an operation of the device that computes the operations of a call one by one. */
+/** Defines an operation of the device. Each call of it computes its operations one by one. */
 #define ONE_BY_ONE(operation, one)                                                                 \
     static void cpu_##operation(void *opened, uint32_t thread, const dsgd_##operation##_op *ops,   \
                                 size_t n_ops, bool *finite)                                        \

@@ -45,20 +45,21 @@ enum : uint32_t {
     /* most arrays that a call stages */
     MOST_PARTS = 5
 };
-/* Largest workspace in reals; it also takes at most an eighth of the memory. */
+/* Largest workspace, in reals. The workspace also takes at most an eighth of the memory. */
 const size_t most_workspace = (size_t)1 << 30;
-const size_t most_used = 9; /* used tenths of the free memory; other processes use the GPU, too */
+const size_t most_used = 9; /* tenths of the free memory that the context may use; other processes
+                             * use the GPU, too */
 
 /* --- memory and staging ----------------------------------------------------------------------- */
 
 /**
- * Mirrored host and device memory, so that a call needs only one copy in each direction. A context
+ * Mirrored host and device memory. With it, a call needs only one copy in each direction. A context
  * has two stagings, so that one call can be staged while the previous call is computed.
  */
 struct staging {
     char *host, *device;
     size_t used, room;
-    cudaEvent_t fetched; /* occurs when the results are in host[] */
+    cudaEvent_t fetched; /* event that occurs when the results are in host[] */
     bool in_flight; /* whether the results have not yet reached the caller's address */
     void *to;
     size_t offset, bytes;
@@ -74,7 +75,7 @@ struct context {
     size_t room_bytes; /* bytes that buffers may occupy */
     staging staging_of[2];
     staging *staged; /* staging of the current call */
-    uint32_t ahead; /* number of calls that may still be computed when a call returns */
+    uint32_t ahead; /* number of calls that the GPU may still compute when a call returns */
     real *workspace;
     size_t workspace_room, workspace_limit; /* size and limit of the workspace, in reals */
     size_t block_bytes; /* shared memory that a block of launch_mlp() may use, in bytes */
@@ -88,7 +89,7 @@ context *entered(void *opened)
     return c;
 }
 
-/** Waits for the results of a call that is still computed, and copies them to the caller. */
+/** Waits for the results of a call that the GPU still computes, and copies them to the caller. */
 void land(staging *s)
 {
     if (!s->in_flight)
@@ -103,7 +104,7 @@ staging *other_staging(context *c)
     return &c->staging_of[c->staged == &c->staging_of[0]];
 }
 
-/** Waits until at most @p calls calls are still computed. */
+/** Waits until the GPU computes at most @p calls calls. */
 void land_all_but(context *c, uint32_t calls)
 {
     land(other_staging(c));
@@ -128,8 +129,8 @@ void stage_begin(context *c, size_t bytes)
 }
 
 /**
- * A staged array. here is its host address. there is its device address, which is valid after
- * stage_send().
+ * A staged array. Member `here` is its host address. Member `there` is its device address, which is
+ * valid after stage_send().
  */
 template <typename T> struct mirrored {
     T *here, *there;
@@ -153,8 +154,8 @@ template <typename T> T *stage(context *c, const T *from, size_t n)
 }
 
 /**
- * Stages the flags `finite`. They are true until an operation finds a non-finite value. Returns
- * their device address.
+ * Stages the flags `finite` of @p n_ops operations. A flag is true until its operation finds a non-
+ * finite value. Returns the device address of the flags.
  */
 bool *stage_finite(context *c, size_t n_ops)
 {
@@ -170,7 +171,7 @@ void stage_send(context *c)
 }
 
 /**
- * Ends a call: the results at device address @p from are copied to @p to after the launches. The
+ * Ends a call: after the launches, the results at device address @p from are copied to @p to. The
  * copy may arrive after this function returns.
  */
 template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t n)
@@ -206,7 +207,7 @@ bool workspace_for(context *c, size_t n)
 {
     if (n <= c->workspace_room)
         return true;
-    /* A call that is still computed may use the workspace. */
+    /* Wait, because a call that the GPU still computes may use the workspace. */
     DSGD_CUDA(cudaStreamSynchronize(c->stream));
     DSGD_CUDA(cudaFree(c->workspace));
     c->workspace = NULL;
@@ -219,7 +220,7 @@ bool workspace_for(context *c, size_t n)
     return false;
 }
 
-/** Ends the program, because there is no memory for the smallest workspace. */
+/** Ends the program with an error, because there is no memory for the smallest workspace. */
 void no_room(size_t n_reals)
 {
     fprintf(stderr,
@@ -297,8 +298,8 @@ cudaError_t upload_samples(context *c, dataset_view *to, const dsgd_samples *fro
 }
 
 /**
- * Checks that the module has code for this device, that the device has memory pools, and that it
- * computes.
+ * Checks that the module has code for this device, that the device has memory pools, and that a
+ * computation on the device succeeds.
  */
 cudaError_t try_out(const context *c)
 {
@@ -327,7 +328,7 @@ cudaError_t share_out(context *c, const dsgd_device_place *place)
     return cudaSuccess;
 }
 
-/** Prepares a context. This function contains everything that can fail because of the machine. */
+/** Prepares a context. This function contains all calls that can fail because of the machine. */
 cudaError_t prepare(context *c, const dsgd_device_place *place)
 {
     int n_devices = 0;
@@ -425,8 +426,9 @@ size_t vector_space(const context *c, const dsgd_buffer *pieces)
 }
 
 /**
- * Returns the address of a vector. If the vector is not one buffer, this is @p memory, and @p
- * copies receives the copies that gather the vector there or scatter it to its chunks.
+ * Returns the address of a vector. If the vector has several buffers, the address is @p memory. In
+ * that case, adds to @p copies the copies that gather the vector into @p memory or scatter it to
+ * its chunks.
  */
 real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory, bool gather,
                 std::vector<copy> *copies)
@@ -449,7 +451,7 @@ real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory, bool 
 /** Runs copies. @p there is the device address of their descriptions. */
 void run_copies(const context *c, const std::vector<copy> &copies, const copy *there)
 {
-    const size_t at_once = 32768; /* limit of the second dimension of a grid */
+    const size_t at_once = 32768; /* largest number of rows in the second dimension of a grid */
     for (size_t first = 0; first < copies.size(); first += at_once) {
         const size_t n = std::min(at_once, copies.size() - first);
         size_t most = 0;
@@ -482,8 +484,8 @@ size_t space_of(const context *c, const dsgd_gradient_op *op)
 }
 
 /**
- * Returns true if matrix products write all elements of the gradient. They report non-finite values
- * themselves.
+ * Returns true if matrix products write all elements of the gradient. These products report non-
+ * finite values themselves.
  */
 bool by_matmuls(const dsgd_network *network)
 {
@@ -585,7 +587,7 @@ void cuda_gradient(void *opened, uint32_t, const dsgd_gradient_op *ops, size_t n
         while (!workspace_for(c, space)) {
             if (n == 1)
                 no_room(space);
-            c->workspace_limit = space / 2; /* later batches use the smaller limit, too */
+            c->workspace_limit = space / 2; /* makes later batches use the smaller limit, too */
             n = batch_of(c, ops + first, n_ops - first, &space);
         }
         some_gradients(c, ops + first, n, finite + first);
@@ -594,7 +596,7 @@ void cuda_gradient(void *opened, uint32_t, const dsgd_gradient_op *ops, size_t n
 
 /* --- updates, combinations, encodings and evaluations ----------------------------------------- */
 
-/** Runs SOME over all operations, at most BATCH at a time. */
+/** Runs the function SOME over all operations, at most BATCH operations at a time. */
 template <typename Op, void (*SOME)(context *, const Op *, size_t, bool *)>
 void in_batches(void *opened, uint32_t, const Op *ops, size_t n_ops, bool *finite)
 {
@@ -668,9 +670,9 @@ void some_encodings(context *c, const dsgd_encode_op *ops, size_t n_ops, bool *f
 }
 
 /**
- * Returns the replicas for the evaluation of n_all samples, one per EVALUATED_SAMPLES samples,
- * without their scores. *at_once replicas share the workspace at a time, after the vectors that the
- * copies gather.
+ * Returns the replicas that evaluate n_all samples, one replica per EVALUATED_SAMPLES samples,
+ * without memory for scores. *at_once replicas share the workspace at a time. Their memory follows
+ * the vectors that the copies gather.
  */
 std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, uint32_t n_all,
                                size_t *at_once, std::vector<copy> *copies)

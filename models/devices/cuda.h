@@ -12,8 +12,8 @@ typedef struct dsgd_cuda_probe {
     /** Limits the workspace of a context, in reals. A single operation may exceed the limit. */
     void (*limit_workspace)(void *context, size_t n_reals);
     /**
-     * Limits the shared memory of a block, in bytes. With 0, each product of an MLP has its own
-     * launch.
+     * Limits the shared memory of a block, in bytes. If @p bytes is 0, each product of an MLP has
+     * its own launch.
      */
     void (*limit_block)(void *context, size_t bytes);
     /**

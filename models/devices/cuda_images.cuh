@@ -58,7 +58,7 @@ template <uint32_t WIDE> __device__ void load_wide(real *to, const real *from)
     to[3] = x.w;
 }
 
-/** Stores WIDE numbers at @p to, in any kind of memory. */
+/** Stores WIDE adjacent numbers at @p to, in any kind of memory. */
 template <uint32_t WIDE> __device__ void store_here(real *to, const real *x)
 {
     if (WIDE == 1)
@@ -69,7 +69,7 @@ template <uint32_t WIDE> __device__ void store_here(real *to, const real *x)
         *reinterpret_cast<float4 *>(to) = make_float4(x[0], x[1], x[2], x[3]);
 }
 
-/** Stores WIDE numbers at @p to, in global memory. */
+/** Stores WIDE adjacent numbers at @p to, in global memory. */
 template <uint32_t WIDE> __device__ void store_wide(real *to, const real *x)
 {
     if (WIDE == 1)
@@ -83,7 +83,7 @@ __device__ bool is_aligned(const void *at)
     return (uintptr_t)at % alignment == 0;
 }
 
-/** Properties of a layer, as the threads of a launch need them. */
+/** Properties of a layer, in the form that the threads of a launch need. */
 struct image {
     uint32_t columns, kernel_size, stride, padding;
     uint32_t in_width, in_height, out_width, out_height;
@@ -162,8 +162,8 @@ __device__ place split_place(uint32_t *e, const image &p, const divisor &by_widt
 }
 
 /*
- * Bodies of the kernels: each body computes the WIDE adjacent numbers with index e. The index
- * counts groups of WIDE numbers.
+ * The following structs are the bodies of kernels. Each body computes WIDE adjacent numbers; e is
+ * the index of this group of WIDE numbers.
  */
 
 struct im2col_body {
@@ -177,7 +177,9 @@ struct im2col_body {
         const uint32_t ix = split(&sample, p.by_out_width) * p.stride + kx - p.padding;
         const uint32_t iy = split(&sample, p.by_out_height) * p.stride + ky - p.padding;
         real v[WIDE] = {};
-        /* False outside the image, also if an unsigned number has wrapped around. */
+        /*
+         * The condition is false outside the image, also if an unsigned number has wrapped around.
+         */
         if (iy < p.in_height && ix < p.in_width)
             load_wide<WIDE>(v, t.x + (size_t)sample * p.in_size +
                                    (iy * p.in_width + ix) * p.columns + column);
@@ -197,7 +199,7 @@ struct col2im_body {
             load_wide<WIDE>(sums, t.dx + (size_t)e * WIDE);
 #pragma unroll 1
         for (uint32_t ky = 0; ky < p.kernel_size; ky++) {
-            /* Output line times the stride; wraps around if negative. */
+            /* oy is the output line times the stride. If it would be negative, it wraps around. */
             uint32_t oy = at.y + p.padding - ky;
             if (oy >= most_divided || split(&oy, p.by_stride) != 0 || oy >= p.out_height)
                 continue;
@@ -254,7 +256,7 @@ struct max_pool_body {
         load_wide<WIDE>(y, corner);
         for_those_before<WIDE>(p, corner, p.kernel_size, 0, [&](const real *z) {
 #pragma unroll
-            /* a NaN stays NaN */
+            /* the maximum stays NaN if it is NaN */
             for (uint32_t j = 0; j < WIDE; j++)
                 y[j] = z[j] <= y[j] || y[j] != y[j] ? y[j] : z[j];
         });
@@ -327,8 +329,8 @@ __global__ void __launch_bounds__(THREADS, 8)
 }
 
 /**
- * Calls @p part for ranges of samples with fewer than most_divided numbers each. A sample has @p
- * size numbers.
+ * Calls @p part for ranges of samples. Each range has fewer than most_divided numbers. A sample has
+ * @p size numbers.
  */
 template <typename Part> void in_parts(const execution *e, sample_range s, size_t size, Part part)
 {
@@ -342,7 +344,8 @@ template <typename Part> void in_parts(const execution *e, sample_range s, size_
 }
 
 /**
- * Launches a body for the samples @p s. @p size is the member with the number of values per sample.
+ * Launches a body for the samples @p s. Member @p size of the layer's image is the number of values
+ * per sample.
  */
 template <typename Body>
 void launch_image(const execution *e, sample_range s, const dsgd_layer *l, uint32_t image::*size)
@@ -366,7 +369,7 @@ MAP_IMAGE(max_pool_backward, in_size)
 
 /* --- input of the network --------------------------------------------------------------------- */
 
-/** Loads WIDE features into v, starting at element @p at of the data set. */
+/** Loads WIDE adjacent features into v, starting at element @p at of the data set. */
 template <uint32_t WIDE, bool BYTES>
 __device__ void features(real *v, const dataset_view &data, size_t at)
 {

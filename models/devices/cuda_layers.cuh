@@ -20,9 +20,9 @@ namespace
 {
 
 enum : uint32_t {
-    THREADS = 256, /* most threads per block */
+    THREADS = 256, /* largest number of threads per block */
     WARP = 32,
-    CELL = 4, /* number of adjacent elements that a thread computes: a float4 */
+    CELL = 4, /* number of adjacent elements that a thread computes together, as a float4 */
     /* Each replica or operation has at most max(MOST_BLOCKS, ALL_BLOCKS / replicas) blocks. */
     MOST_BLOCKS = 64,
     ALL_BLOCKS = 8192,
@@ -43,7 +43,7 @@ void check(cudaError_t error, const char *file, int line)
     abort();
 }
 
-/** Returns the error of @p call from the present function if @p call fails. */
+/** If @p call fails, makes the calling function return the error of @p call. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         const cudaError_t error_ = (call);                                                         \
@@ -51,7 +51,7 @@ void check(cudaError_t error, const char *file, int line)
             return error_;                                                                         \
     } while (0)
 
-std::atomic<uint64_t> n_launches; /* number of launches of all contexts */
+std::atomic<uint64_t> n_launches; /* number of kernel launches of all contexts so far */
 
 /**
  * Launches a kernel and returns its status. @p shared_bytes is the size of dynamic_shared() in each
@@ -88,7 +88,7 @@ __device__ real *dynamic_shared()
 #endif
 }
 
-/** Returns address @p at and tells the compiler that it is in global memory. */
+/** Returns address @p at. The compiler then knows that the address is in global memory. */
 template <typename T> __device__ T *global(T *at)
 {
 #ifdef __CUDA_ARCH__
@@ -140,7 +140,7 @@ typedef struct execution {
     cudaStream_t stream;
     const replica *replicas; /* replicas in device memory; n_replicas entries */
     uint32_t n_replicas;
-    uint32_t most; /* number of samples of the largest replica */
+    uint32_t most; /* number of samples of the replica with the most samples */
     kernel_args args;
 } execution;
 
@@ -149,7 +149,10 @@ namespace
 
 typedef void kernel_function(const replica *, const dsgd_layer *, const kernel_args *, size_t);
 
-/** Calls a kernel for n indices per sample or per replica. The grid is (blocks, replicas). */
+/**
+ * Calls a kernel for n indices per sample, or for n indices per replica. The grid is (blocks,
+ * replicas).
+ */
 template <kernel_function *CALLED, bool PER_SAMPLE>
 __global__ void map_global(const replica *replicas, dsgd_layer layer, kernel_args args,
                            sample_range s, size_t n)
@@ -162,7 +165,7 @@ __global__ void map_global(const replica *replicas, dsgd_layer layer, kernel_arg
         CALLED(&r, &layer, &args, i);
 }
 
-/** Returns the number of samples of range @p s that the largest replica has. */
+/** Returns the number of samples in range @p s that the replica with the most samples has. */
 size_t most_samples(const execution *e, sample_range s)
 {
     return e->most <= s.first ? 0 : std::min(s.n, e->most - s.first);

@@ -12,7 +12,7 @@ namespace
 {
 
 enum : uint32_t {
-    /* most blocks for the batched products of a replica */
+    /* largest number of blocks for the batched products of a replica */
     MOST_BATCHED = 128
 };
 
@@ -27,14 +27,16 @@ template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
     static constexpr uint32_t CELLS = ROWS / CELL * WIDE;
     static constexpr uint32_t PARTS = THREADS / CELLS;
     static constexpr uint32_t DEPTH = 4 * PARTS < 16 ? 16 : 4 * PARTS;
-    static constexpr uint32_t A_WIDTH = ROWS + CELL; /* padded width, to avoid bank conflicts */
+    static constexpr uint32_t A_WIDTH = ROWS + CELL; /* width of a row of A in shared memory, padded
+                                                      * to avoid bank conflicts */
     static constexpr uint32_t B_WIDTH = COLUMNS + CELL;
     /*
-     * Blocks per multiprocessor. This number limits a thread to 80 or 64 registers, without
+     * Number of blocks per multiprocessor. It limits a thread to 80 or 64 registers, without
      * spilling.
      */
     static constexpr uint32_t RESIDENT = (ROWS + COLUMNS) * DEPTH / THREADS < 10 ? 4 : 3;
-    static constexpr uint32_t SHARED = THREADS * CELL * CELL; /* reals for the sums of all parts */
+    /* number of reals in shared memory for the sums of all parts */
+    static constexpr uint32_t SHARED = THREADS * CELL * CELL;
     static_assert(DEPTH * (A_WIDTH + B_WIDTH) <= SHARED, "a slice fits the memory of the sums");
 };
 
@@ -50,7 +52,7 @@ struct lines {
 struct tile {
     lines a, b;
     uint32_t row, column; /* first row and column of the tile in C */
-    uint32_t n_rows, n_columns; /* size of C */
+    uint32_t n_rows, n_columns; /* numbers of rows and columns of C */
     uint32_t c_row;
     real *c;
     const real *relu_output; /* output of the ReLU, strided like C; or NULL */
@@ -74,10 +76,10 @@ template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
     const real *at; /* address of the thread's first element in the next slice */
     uint32_t away, next_slice; /* distances in reals from one element to the next, and from one
                                 * slice to the next */
-    uint32_t left; /* number of elements left in the thread's line */
+    uint32_t left; /* number of elements that are left in the thread's line */
     uint32_t n_valid; /* number of the thread's lines that are within the matrix */
-    bool along; /* whether the elements of a line are adjacent */
-    real other; /* value of elements outside the matrix */
+    bool along; /* true if the elements of a line are adjacent in memory */
+    real other; /* value that replaces elements outside the matrix */
     real *to; /* address of the thread's first element in shared memory */
     uint32_t to_away;
     real carried[COUNT];
@@ -94,7 +96,10 @@ template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
         left = place < from.depth ? from.depth - place : 0;
         const uint32_t n_lines = line < from.n_lines ? from.n_lines - line : 0;
         n_valid = along ? (n_lines + LINES_AWAY - 1) / LINES_AWAY : n_lines;
-        /* After the end of the sum, a line of ones is multiplied by zeros of the other matrix. */
+        /*
+         * At a k after the end of the sum, a line of ones is multiplied by zeros of the other
+         * matrix.
+         */
         other = from.ones && line == from.n_lines ? 1.0f : 0.0f;
         to = shared + place * WIDTH + i;
         to_away = along ? LINES_AWAY : PLACES_AWAY * WIDTH;
@@ -185,15 +190,15 @@ template <uint32_t ROWS, uint32_t COLUMNS> __device__ void sum_tile(const tile &
 }
 
 /**
- * Writes the thread's elements of one column of C. Returns true if they are finite. PLAIN means
- * that neither old values of C nor a ReLU output are needed.
+ * Writes the thread's elements of one column of C. Returns true if they are finite. If PLAIN is
+ * true, the product needs neither old values of C nor a ReLU output.
  */
 template <uint32_t ROWS, uint32_t COLUMNS, bool PLAIN>
 __device__ bool store_column(const tile &t, uint32_t row, uint32_t column, const real *shared)
 {
     constexpr uint32_t ROWS_AWAY = THREADS / COLUMNS, N = ROWS / ROWS_AWAY;
     constexpr uint32_t AT_ONCE = N < 4 ? N : 4;
-    /* Number of the thread's rows within C; may exceed N. */
+    /* Number of the thread's rows that are within C; it may exceed N. */
     const uint32_t n = (t.n_rows - row + ROWS_AWAY - 1) / ROWS_AWAY;
     const uint32_t away = ROWS_AWAY * t.c_row;
     const bool biased = t.bias != NULL, relu = t.relu;
@@ -247,7 +252,7 @@ __device__ void store_tile(const tile &t, const real *shared)
         *t.finite = false;
 }
 
-/** The matrix products of one launch. The tiles of the first product come first. */
+/** The matrix products of one launch. The grid starts with the tiles of the first product. */
 struct tiled_matmuls {
     matmul v[MOST_MATMULS];
     uint32_t n_tiles[MOST_MATMULS];
@@ -281,7 +286,7 @@ __device__ tile tile_of(const matmul *p, const replica *r, sample_range s, size_
 
 /**
  * Finds the block's tile of batched product @p batched of replica @p r. If there is no such tile,
- * it has no rows.
+ * the returned tile has no rows.
  */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ void find_tile(tile *t, const replica *r, const tiled_matmuls *all, sample_range s,
@@ -297,8 +302,8 @@ __device__ void find_tile(tile *t, const replica *r, const tiled_matmuls *all, s
 }
 
 /**
- * Computes matrix products. The grid is (tiles, replicas, products of a replica). Thread 0
- * determines the tile of the block.
+ * Computes matrix products. The grid is (tiles, replicas, products per replica). Thread 0 of each
+ * block determines the tile of the block.
  */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __global__ void __launch_bounds__(THREADS, tiling<ROWS, COLUMNS>::RESIDENT)
@@ -320,7 +325,7 @@ __global__ void __launch_bounds__(THREADS, tiling<ROWS, COLUMNS>::RESIDENT)
     }
 }
 
-/** Returns the number of rows of C for the largest replica. */
+/** Returns the number of rows of C, for the replica with the most samples. */
 size_t rows_of_c(const execution *e, sample_range s, const matmul *p)
 {
     return p->m * (p->samples == SAMPLES_ALONG_M ? most_samples(e, s) : 1) +
@@ -348,7 +353,7 @@ void launch_matmul(const execution *e, sample_range s, const matmul *matmuls, ui
         launch(e->stream, grid, THREADS, matmul_global<ROWS, COLUMNS>, e->replicas, all, s);
 }
 
-/** Shape of the tiles of a call: 16 << rows by 16 << columns. */
+/** Shape of the tiles of a call: 16 << rows rows by 16 << columns columns. */
 struct tile_shape {
     uint32_t rows, columns;
 };
@@ -388,8 +393,9 @@ size_t tiles_of(const execution *e, sample_range s, const matmul *matmuls, uint3
 }
 
 /**
- * Launches with tiles of 2 ROWS x COLUMNS / 2 if this gives fewer tiles, otherwise with ROWS x
- * COLUMNS. Both tilings have equal PARTS and therefore sum in the same order.
+ * Launches with tiles of 2 ROWS x COLUMNS / 2 elements if the launch then has fewer tiles.
+ * Otherwise launches with tiles of ROWS x COLUMNS elements. Both tilings have equal PARTS and
+ * therefore sum in the same order.
  */
 template <uint32_t ROWS, uint32_t COLUMNS>
 void launch_flat(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)

@@ -16,14 +16,15 @@ namespace
 {
 
 enum : uint32_t {
-    MOST_LINKS = 8, /* most layers of a network that the kernel supports */
-    GROUPS = 4, /* groups of samples in a tile: thread group g has samples g, g + GROUPS, ... */
-    /* reals that a tile may read, without using them, after a tensor */
+    MOST_LINKS = 8, /* largest number of layers of a network that the kernel supports */
+    GROUPS = 4, /* number of groups of samples in a tile; thread group g has the samples g, g +
+                 * GROUPS, ... */
+    /* largest number of reals that a tile may read after a tensor; it does not use them */
     MOST_BEHIND = 32
 };
 
 /**
- * A tensor [n][row] in shared memory. After its columns follows a column of ones, the input of the
+ * A tensor [n][row] in shared memory. A column of ones follows its columns; it is the input of the
  * bias.
  */
 struct shared_tensor {
@@ -31,7 +32,10 @@ struct shared_tensor {
     uint32_t at; /* offset in reals per sample */
 };
 
-/** A linear layer, with the numbers of parts of the sums in its forward and backward products. */
+/**
+ * A linear layer. For its forward and backward products, the struct contains the number of parts of
+ * each sum.
+ */
 struct mlp_link {
     shared_tensor in, in_grad, out, out_grad; /* tensors of the layer; the network's input has no
                                                * gradient */
@@ -48,8 +52,8 @@ struct mlp {
 };
 
 /**
- * Returns the next tensor of a replica. Each row has an odd number of cells, so that rows start in
- * different banks.
+ * Returns the next tensor in the memory of a replica. Each row has an odd number of cells, so that
+ * rows start in different banks.
  */
 shared_tensor shared_tensor_of(mlp *m, uint32_t n_columns)
 {
@@ -58,7 +62,10 @@ shared_tensor shared_tensor_of(mlp *m, uint32_t n_columns)
     return t;
 }
 
-/** Returns true if layer @p i is a link of a chain of linear layers and the kernel supports it. */
+/**
+ * Returns true if layer @p i is a part of a chain of linear layers and the kernel supports the
+ * layer.
+ */
 bool is_link(const dsgd_network *network, uint32_t i)
 {
     const dsgd_layer *const l = &network->layers[i];
@@ -126,8 +133,8 @@ __device__ void load_batch(const replica &r, const dataset_view &data, real *x, 
 /* --- activations and their gradients ---------------------------------------------------------- */
 
 /**
- * A product C [n][n_columns] <- A B, followed by the operations of store_tile(). A and C are in
- * shared memory.
+ * A product C [n][n_columns] <- A B. The operations of store_tile() follow the product. A and C are
+ * in shared memory.
  */
 struct shared_product {
     const real *a, *b;
@@ -145,8 +152,8 @@ struct shared_product {
  */
 template <uint32_t PARTS> struct cell_of_product {
     /*
-     * If PAIRED, a thread reads two adjacent columns at once, and adjacent threads have adjacent
-     * pairs.
+     * If PAIRED is true, a thread reads two adjacent columns at once, and adjacent threads have
+     * adjacent pairs of columns.
      */
     static constexpr bool PAIRED = PARTS != 0;
     static constexpr uint32_t LOADS = PAIRED ? CELL / 2 : CELL, WIDE = CELL / LOADS;
@@ -256,7 +263,7 @@ template <uint32_t PARTS> __device__ void product_tiles(const shared_product &p)
 }
 
 /**
- * Returns true if pairs of adjacent numbers can be read by one access, in rows of @p n numbers at
+ * Returns true if one access can read two adjacent numbers, in rows of @p n numbers that start at
  * @p at.
  */
 __device__ bool in_pairs(const real *at, uint32_t n)
@@ -286,7 +293,7 @@ __device__ void link_forward(const mlp_link &l, const replica &r, real *shared)
         product_tiles<16>(p);
     else if (p.parts == 8)
         product_tiles<8>(p);
-    /* parts is 4: other tilings do not occur with one row per sample */
+    /* p.parts is 4 here, because other tilings do not occur with one row per sample */
     else
         product_tiles<4>(p);
 }
@@ -346,7 +353,7 @@ __device__ void sum_samples(const mlp_link &l, uint32_t n, const real *x, const 
     }
 }
 
-/** Writes the first n_rows rows of a cell at @p to. *zero becomes NaN if a number is not finite. */
+/** Writes the first n_rows rows of a cell at @p to. Sets *zero to NaN if a number is not finite. */
 template <uint32_t WIDE>
 __device__ void store_cell_of_grads(real *to, uint32_t n_rows, uint32_t n_columns, uint32_t column,
                                     uint32_t away, const real (*sums)[CELL], real *zero)
@@ -364,7 +371,7 @@ __device__ void store_cell_of_grads(real *to, uint32_t n_rows, uint32_t n_column
 }
 
 /**
- * Computes dW = X^T dY, followed by db, whose input is the column of ones. Returns true if all
+ * Computes dW = X^T dY, followed by db. The input of db is the column of ones. Returns true if all
  * results are finite. Each of ACROSS threads has WIDE adjacent columns, and further columns at
  * distances of ACROSS * WIDE.
  */
@@ -423,8 +430,8 @@ __device__ void loss_backward(const mlp &m, const replica &r, const dataset_view
 }
 
 /**
- * Computes the gradients of all replicas. The grid is (replicas). A block needs m.reals of shared
- * memory for each sample of the largest replica.
+ * Computes the gradients of all replicas. The grid has one block per replica. A block needs m.reals
+ * of shared memory for each sample of the replica with the most samples.
  */
 __global__ void __launch_bounds__(THREADS, 4)
     mlp_global(const replica *replicas, const __grid_constant__ mlp m,
@@ -456,12 +463,12 @@ __global__ void __launch_bounds__(THREADS, 4)
 }
 
 /**
- * Sets *block_bytes to the shared memory per block with which two blocks fit on a multiprocessor.
- * Then one block computes while the other waits.
+ * Sets *block_bytes to an amount of shared memory per block such that two blocks fit on a
+ * multiprocessor. Then one block computes while the other block waits.
  */
 cudaError_t allow_mlp(int device, size_t *block_bytes)
 {
-    const int of_block = 1024; /* bytes that the system reserves per block */
+    const int of_block = 1024; /* bytes of shared memory that the system reserves per block */
     int most = 0, of_multiprocessor = 0;
     TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     TRY(cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor,

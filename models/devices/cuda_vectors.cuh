@@ -37,8 +37,8 @@ __device__ void store_cell(real *buffer, uint32_t i, const cell &x)
 }
 
 /**
- * Calls @p body(i) for each whole cell i of n numbers, each in one thread, and @p rest(j) for the
- * numbers j after the last whole cell.
+ * Calls @p body(i) for each whole cell i of n numbers. Calls @p rest(j) for each number j after the
+ * last whole cell. Each cell and each of these numbers is computed by one thread.
  */
 template <typename Body, typename Rest> __device__ void for_cells(size_t n, Body body, Rest rest)
 {
@@ -62,7 +62,7 @@ template <typename Body> __device__ void for_numbers(size_t n, Body body)
 
 struct copy {
     real *to;
-    const real *from; /* if NULL, zeros are copied */
+    const real *from; /* source of the copy; if NULL, zeros are copied */
     size_t n;
 };
 
@@ -95,8 +95,8 @@ struct update {
 };
 
 /**
- * Joins 0 and the terms 0 to n - 1 in one block. Each thread joins strided terms, then the threads
- * join their results as a tree.
+ * Joins 0 and the terms 0 to n - 1 in one block. Each thread joins terms at equal distances. Then
+ * the threads join their results as a tree.
  */
 template <typename T, typename Term, typename Join>
 __device__ T block_joined(size_t n, Term term, Join join)
@@ -188,7 +188,7 @@ template <bool ADAPTIVE> __device__ bool update_all(const update &u)
     };
     if (!ADAPTIVE || n % CELL == 0)
         for_cells(n, body, rest);
-    /* the second moments do not start at a whole cell */
+    /* the second moments start inside a cell, so numbers are updated one by one */
     else
         for_numbers(n, rest);
     return finite;
@@ -211,8 +211,8 @@ __device__ void add_cell(double *sums, double weight, const cell &x, const real 
 }
 
 /**
- * Combines N inputs, or any number of inputs if N is 0. EXACT must be dsgd_has_exact_inverse() of
- * the divisor. Returns true if all results of this thread are finite.
+ * Combines N inputs. If N is 0, combines any number of inputs. EXACT must be
+ * dsgd_has_exact_inverse() of the divisor. Returns true if all results of this thread are finite.
  */
 template <uint32_t N, bool EXACT> __device__ bool combine_all(const dsgd_combine_op *op)
 {
@@ -364,7 +364,7 @@ __device__ void encode_selection(const encoder &e)
         least = least << DIGIT_BITS | digit;
         __syncthreads();
     }
-    size_t end = n; /* smallest index with enough ties before it */
+    size_t end = n; /* smallest index that has enough ties before it */
     for (size_t below = 0; n_equal > ties && end - below > 1;) {
         const size_t middle = below + (end - below) / 2;
         const double before = block_sum(middle, [&](size_t i) {

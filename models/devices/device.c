@@ -2,7 +2,8 @@
  * @file device.c
  * Selects a device: the CPU at the highest level of the machine, or the CUDA module. This file
  * loads the module at run time, so that the program needs no CUDA library. Loading the module calls
- * no CUDA function, but its open() does. After open(), a process must not fork.
+ * no CUDA function. The module's open() calls CUDA functions, and after open() a process must not
+ * fork.
  */
 #include <dlfcn.h>
 #include <unistd.h>
@@ -132,7 +133,7 @@ static dsgd_status try_devices(const void *argument, void *report, dsgd_error *e
     DSGD_TRY(dsgd_device_cuda(&device, error));
     device->survey(survey);
     dsgd_status status = DSGD_EDEVICE;
-    /* Without a GPU, the call for GPU 0 reports the reason. */
+    /* If there is no GPU, the call for GPU 0 reports the reason. */
     for (uint32_t i = 0; i == 0 || i < survey->n; i++) {
         void *context = NULL;
         const dsgd_device_place place = {.index = i};

@@ -30,7 +30,8 @@ typedef struct dsgd_device_place {
     uint32_t index; /* number of the GPU, taken modulo the number of GPUs */
     bool shares_cores; /* whether other processes use the same cores, so that a wait must sleep
                         * instead of spinning */
-    size_t bytes; /* GPU memory with data and workspace; 0: nine tenths of the free memory */
+    size_t bytes; /* bytes of GPU memory for data and workspace; 0 means nine tenths of the free
+                   * memory */
 } dsgd_device_place;
 
 /**
@@ -57,18 +58,20 @@ typedef struct dsgd_problem {
 
 /**
  * Device memory for the reals of one chunk, of its optimizer state, or of a model state. The caller
- * owns the buffer (alloc, release). If an input is NULL, it means a chunk of zeros.
+ * owns the buffer (alloc, release). If an input is NULL, the input is a chunk of zeros.
  */
 typedef void *dsgd_buffer;
 
 /**
- * A gradient: g <- gradient at x of the mean loss over the samples; state_new <- state after the
- * batch.
+ * A gradient: g <- gradient at x of the mean loss over the samples. The operation also sets
+ * state_new to the state after the batch.
  */
 typedef struct dsgd_gradient_op {
     const dsgd_buffer *x; /* chunks of the model; n_pieces entries */
-    const dsgd_buffer *g; /* chunks of the gradient, written unless NULL; n_pieces entries */
-    dsgd_buffer state, state_new; /* n_state reals; NULL if the network has no state */
+    const dsgd_buffer *g; /* chunks of the gradient, n_pieces entries; if NULL, the gradient is not
+                           * written */
+    dsgd_buffer state, state_new; /* model state before and after the batch, n_state reals each;
+                                   * NULL if the network has no state */
     const uint32_t *samples; /* indices into the training set; n_samples entries */
     uint32_t n_samples;
 } dsgd_gradient_op;
@@ -81,7 +84,7 @@ typedef struct dsgd_update_op {
     size_t n; /* number of reals in the chunk */
     dsgd_buffer x, g; /* model and gradient, n reals each */
     dsgd_buffer v; /* state of the optimizer, [dsgd_optimizer_states()][n] */
-    dsgd_buffer x_new, v_new; /* new x and new v, as large as the old ones */
+    dsgd_buffer x_new, v_new; /* new model and new state of the optimizer, as large as x and v */
     double lr; /* learning rate of this step */
     uint64_t t; /* number of the step, from 1; only for ADAMW */
 } dsgd_update_op;
@@ -117,7 +120,8 @@ typedef struct dsgd_evaluate_op {
     dsgd_buffer state; /* model state; NULL if the network has none */
     const uint32_t *samples; /* n_samples indices into a set; NULL for the whole test set */
     uint32_t n_samples;
-    bool of_test; /* whether the indices refer to the test set instead of the training set */
+    bool of_test; /* true if the indices refer to the test set, false if they refer to the training
+                   * set */
     double loss, accuracy;
 } dsgd_evaluate_op;
 
@@ -132,18 +136,19 @@ typedef struct dsgd_device {
     uint32_t abi; /* version of the interface, DSGD_DEVICE_ABI */
     const char *name;
     size_t real_bytes; /* bytes per element of a buffer */
-    uint32_t batch; /* number of operations that make the cost of a call small */
-    bool threaded; /* whether operations can run on several threads at once */
+    uint32_t batch; /* number of operations per call at which the fixed cost of a call is small */
+    bool threaded; /* true if several threads can run operations at the same time */
 
     /**
-     * Opens a context for n_threads threads. If @p place is NULL, all its members are 0. Returns
-     * DSGD_EDEVICE if the device is missing, has no memory for the data, or does not compute.
+     * Opens a context for n_threads threads. If @p place is NULL, all members of the place are 0.
+     * Returns DSGD_EDEVICE if the device is missing, has no memory for the data, or does not
+     * compute.
      */
     dsgd_status (*open)(const dsgd_problem *problem, const dsgd_device_place *place,
                         uint32_t n_threads, void **context, dsgd_error *error);
     void (*close)(void *context);
 
-    /* room and survey are NULL if buffers are in host memory. */
+    /* The pointers `room` and `survey` are NULL if buffers are in host memory. */
 
     /** Returns the number of bytes that the buffers of a context may occupy. */
     size_t (*room)(void *context);
@@ -151,8 +156,8 @@ typedef struct dsgd_device {
     void (*survey)(dsgd_device_survey *survey);
 
     /*
-     * alloc, release, put and get can run during an operation of another thread, but not at the
-     * same time.
+     * The functions alloc, release, put and get can run during an operation of another thread, but
+     * not at the same time as each other.
      */
 
     /** Returns an uninitialised buffer of n reals, or NULL if the memory is exhausted. */
@@ -182,8 +187,9 @@ typedef struct dsgd_device {
     /**
      * Sets the number of calls with finite[] that may return before their operations are done: 0 or
      * 1, initially 0. Operations and copies are still computed in the order of the calls. finite[]
-     * of a call is written before the next call returns, and must exist until then. Waits for
-     * running calls above this number. NULL if every call returns when its operations are done.
+     * of a call is written before the next call returns, and must exist until then. If more than @p
+     * calls calls are running, waits for the oldest ones. The pointer is NULL if every call returns
+     * when its operations are done.
      */
     void (*ahead)(void *context, uint32_t calls);
 } dsgd_device;

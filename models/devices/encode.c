@@ -99,8 +99,8 @@ static void encode_blocks(const dsgd_encode_op *op)
 }
 
 /**
- * Makes the columns orthonormal: subtracts from each column its components along the previous
- * columns, in order, and divides the column by its length.
+ * Makes the columns orthonormal. In order, subtracts from each column its components along the
+ * previous columns, and divides the column by its length.
  */
 static void encode_orthogonal(const dsgd_encode_op *op)
 {
@@ -122,7 +122,10 @@ static void encode_orthogonal(const dsgd_encode_op *op)
     }
 }
 
-/** Computes A z or A^T z. Each element is summed in order: along a row of A, or along a column. */
+/**
+ * Computes A z or A^T z. Each element of the result is summed in order, along a row of A or along a
+ * column of A.
+ */
 static void encode_product(const dsgd_encode_op *op)
 {
     const dsgd_codec *const codec = &op->codec;

@@ -26,8 +26,8 @@ typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 #endif
 
 /*
- * Names an intrinsic: OF_VECTORS(fmadd) is, for example, _mm512_fmadd_ps. Not defined if the level
- * has no fused operations.
+ * Forms the name of an intrinsic: for example, OF_VECTORS(fmadd) is _mm512_fmadd_ps. The macro is
+ * not defined if the level has no fused operations.
  */
 #if defined(__AVX512F__)
 #define OF_VECTORS(intrinsic) DSGD_JOIN(_mm512_, intrinsic, OF_REALS)
@@ -47,10 +47,10 @@ enum {
 };
 
 typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
-/* A vector without alignment. */
+/* A vector that may start at any address of a real. */
 typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
 
-/** The common properties of a row of tiles. */
+/** The properties that all tiles in a row of tiles share. */
 typedef struct strip {
     size_t depth;
     size_t a_row, a_column;
@@ -72,7 +72,7 @@ ALWAYS vector fused(vector sum, real factor, vector row)
 #endif
 }
 
-/** Returns max(x, 0) for each element. NaN propagates. */
+/** Returns max(x, 0) for each element of @p x. NaN propagates. */
 ALWAYS vector positive(vector x)
 {
     const __typeof__(x < (vector){0}) negative = x < (vector){0};
@@ -80,8 +80,8 @@ ALWAYS vector positive(vector x)
 }
 
 /**
- * Computes one tile of constant size: C <- @p start + A B. Prefetches a cache line per k, starting
- * at @p ahead.
+ * Computes one tile of constant size: C <- @p start + A B. Prefetches one cache line for each k,
+ * starting at @p ahead.
  */
 ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, const real *start, real *c,
                  const char *ahead)
@@ -152,7 +152,7 @@ ALWAYS void copy_few(real *to, const real *from, size_t n)
     }
 }
 
-/** Computes a tile that is narrower than its vectors. Uses a copy with full rows instead of C. */
+/** Computes a tile that is narrower than its vectors. Uses a copy of C with full rows. */
 static void narrow_tile(const strip *whole, size_t rows, size_t columns, const real *a,
                         const real *start, real *c, const char *ahead)
 {
@@ -221,7 +221,8 @@ static const char *fetched(dsgd_ahead *ahead, size_t depth)
 void MULTIPLY(const operands *p, dsgd_ahead *ahead)
 {
 #ifdef __AVX512F__
-    if (p->n <= LANES / 2) { /* with AVX-512, at least half of each vector would be unused */
+    /* with AVX-512, at least half of each vector would otherwise be unused */
+    if (p->n <= LANES / 2) {
         DSGD_JOIN(dsgd_multiply_, DSGD_REAL, v3)(p, ahead);
         return;
     }

@@ -13,7 +13,7 @@
 
 #include "models/devices/device.h"
 
-/** The identifier ab_c, built from the values of three macros. */
+/** Makes the identifier ab_c from the values of three macros. */
 #define DSGD_JOIN(a, b, c) DSGD_JOIN_(a, b, c)
 #define DSGD_JOIN_(a, b, c) a##b##_##c
 
@@ -24,7 +24,7 @@ typedef struct dsgd_ahead {
 } dsgd_ahead;
 
 /**
- * The product C [m][n] <- S + A [m][k] B [k][n]; if relu is true, C <- max(C, 0) follows. Element
+ * The product C [m][n] <- S + A [m][k] B [k][n]. If relu is true, C <- max(C, 0) follows. Element
  * (i, j) of A is at a[i * a_row + j * a_column]. Rows of C and of S are contiguous. S may be C. If
  * S is NULL, it means 0.
  */
@@ -52,7 +52,8 @@ DSGD_MULTIPLY(double, dsgd_multiply_double_base);
 DSGD_MULTIPLY(double, dsgd_multiply_double_v3);
 DSGD_MULTIPLY(double, dsgd_multiply_double_v4);
 
-#ifdef DSGD_REAL /* for source files that are compiled for each real and level */
+#ifdef DSGD_REAL /* The following declarations are for source files that are compiled for each     \
+                  * real and level. */
 #define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
 /**
  * Computes an encoding. Its inputs must not be NULL. Returns true if all elements of y are finite.

@@ -11,12 +11,12 @@
 
 enum { FLOAT_BITS = 32, FLOAT_BYTES = 4, BYTE_BITS = 8 };
 
-static const dsgd_codec identity; /* codec without a kind, for Q(x) = x */
+static const dsgd_codec identity; /* a codec without a kind, which means Q(x) = x */
 
 /** Sets the coordinates of the codec's random numbers. */
 static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t worker)
 {
-    enum { CALL = 256 }; /* number of random-number purposes per call */
+    enum { CALL = 256 }; /* distance between the purposes of two successive compressions */
     codec->seed = at->seed;
     codec->purpose = DSGD_DRAW_ENCODING + CALL * at->call;
     codec->worker = worker;
@@ -33,7 +33,8 @@ static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t work
     DSGD_OPTION_AS("reduce", CHOICE, type, common.reduce, help_, .words = words_)
 
 /**
- * Defines encoding NAME with the options NAME_options. Further fields of dsgd_encoding_kind follow.
+ * Defines encoding NAME with the options NAME_options. The macro's last arguments set further
+ * members of dsgd_encoding_kind.
  */
 #define KIND(NAME, PARAMS, SUMMARY, REFERENCE, ...)                                                \
     static const dsgd_encoding_kind NAME = {.about = {.name = #NAME,                               \
@@ -54,7 +55,7 @@ static const dsgd_encoding_kind none = {
 
 /* --- selections of elements ------------------------------------------------------------------- */
 
-/* Words for the values of DSGD_REDUCE_*. */
+/* Names of the values DSGD_REDUCE_*. */
 static const char *const regions_words[] = {"gather", "regions", NULL};
 
 #define SELECTION(DOES)                                                                            \
@@ -92,8 +93,8 @@ static double selection_bytes(dsgd_codec_kind kind, const void *params, double n
 
 /**
  * Returns the share of the sum of squares that the largest elements contain. Elements that are not
- * sent grow until they are sent. The elements are then sent in turn, and their sizes are evenly
- * distributed between 0 and the largest size.
+ * sent grow until they are sent. All elements are therefore sent in turn, and their sizes are
+ * evenly distributed between 0 and the largest size.
  */
 static double top_k_contraction(const void *params)
 {
@@ -103,7 +104,7 @@ static double top_k_contraction(const void *params)
 
 /**
  * Returns the contraction of random_k. If sent values are divided by `share`, the relative squared
- * error is 1 / share - 1. If `share` is 0, one element is sent and the contraction is unknown.
+ * error is 1 / share - 1. If `share` is 0, one element is sent, and the contraction is unknown.
  */
 static double random_k_contraction(const void *params)
 {
@@ -167,7 +168,7 @@ typedef struct rounding_params {
     dsgd_encoding_params common;
     int64_t bits; /* bits per element, for UNIFORM */
     int64_t levels; /* number of quantisation levels, for STOCHASTIC */
-    int64_t block; /* number of elements per block; 0: the whole chunk */
+    int64_t block; /* number of elements per block; 0 means that the whole chunk is one block */
     bool damped; /* whether sent values are multiplied by 1 / (1 + v), for STOCHASTIC */
 } rounding_params;
 
@@ -216,8 +217,8 @@ static double uniform_contraction(const void *params)
 }
 
 /**
- * Returns the bytes of @p n elements: the bits of each element and a float32 per block. STOCHASTIC
- * needs a sign and the levels 0 to `levels` per element.
+ * Returns the bytes of @p n elements: the bits of each element, and one float32 per block. For
+ * STOCHASTIC, an element consists of a sign and one of the levels 0 to `levels`.
  */
 static double rounding_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
@@ -339,8 +340,8 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
 }
 
 /**
- * Takes one step of a subspace iteration from a random factor q: p = orth(A q). The result is p
- * (A^T p)^T.
+ * Takes one step of a subspace iteration from a random factor q. It computes p = orth(A q) and
+ * returns p (A^T p)^T.
  */
 static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
                                  const dsgd_encoding_at *at, dsgd_value x)
@@ -353,7 +354,7 @@ static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
     const dsgd_value left = STEP(DSGD_CODEC_TIMES, x, start);
     const dsgd_value p = STEP(DSGD_CODEC_ORTHOGONAL, left, DSGD_ZERO_VALUE);
     const dsgd_value q = STEP(DSGD_CODEC_TRANSPOSED_TIMES, x, p);
-    /* y is x itself if the chunk is too small for this rank. */
+    /* y is x itself if the chunk is too small for the rank of the factors. */
     const dsgd_value y = STEP(DSGD_CODEC_OUTER, p, q);
 #undef STEP
     const dsgd_value used[] = {start, left, p, q};

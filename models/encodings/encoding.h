@@ -16,8 +16,8 @@
 /** How an allreduce sums compressed vectors. */
 typedef enum dsgd_encoding_sum {
     /*
-     * Every worker receives all compressed vectors and sums them. Needed if workers keep different
-     * elements.
+     * Every worker receives all compressed vectors and sums them. This sum is needed if workers
+     * keep different elements.
      */
     DSGD_SUM_GATHERED,
     /*
@@ -26,7 +26,10 @@ typedef enum dsgd_encoding_sum {
      * al., ICML 2021).
      */
     DSGD_SUM_REENCODED,
-    /* An allreduce of the compressed bytes. Possible if sums have the same form as the vectors. */
+    /*
+     * An allreduce of the compressed bytes. It is possible if sums have the same form as the
+     * vectors.
+     */
     DSGD_SUM_DIRECT
 } dsgd_encoding_sum;
 
@@ -40,7 +43,7 @@ typedef struct dsgd_encoding_at {
     uint64_t seed;
     uint32_t worker; /* rank of the worker; UINT32_MAX if all workers use the same random numbers */
     uint32_t step;
-    uint32_t call; /* number of this call within the worker's step; below 2^24 */
+    uint32_t call; /* number of this compression within the worker's step; below 2^24 */
     size_t parts; /* number of equal parts of the chunk that are compressed separately; 0 means one
                    * part */
 } dsgd_encoding_at;
@@ -51,17 +54,18 @@ typedef struct dsgd_encoding_kind {
     dsgd_codec_kind does; /* argument `kind` of the functions below */
     /**
      * Returns the codec of a chunk of @p n >= 1 elements. The caller sets the coordinates of its
-     * random numbers. If NULL, Q(x) = x.
+     * random numbers. If the pointer is NULL, Q(x) = x.
      */
     dsgd_codec (*codec)(dsgd_codec_kind kind, const void *params, size_t n);
     /**
-     * Returns Q(x) for an encoding that needs several codecs. If NULL, the encoding uses codec().
+     * Returns Q(x) for an encoding that needs several codecs. If the pointer is NULL, the encoding
+     * uses codec().
      */
     dsgd_value (*apply)(const void *params, dsgd_values *values, const dsgd_encoding_at *at,
                         dsgd_value x);
     /**
-     * Returns the bytes of a compressed chunk of @p n elements. If NULL, the chunk is not
-     * compressed.
+     * Returns the bytes of a compressed chunk of @p n elements. If the pointer is NULL, the chunk
+     * is not compressed.
      */
     double (*bytes)(dsgd_codec_kind kind, const void *params, double n);
     dsgd_encoding_sum sum; /* how an allreduce sums vectors, unless option `reduce` selects
@@ -71,8 +75,8 @@ typedef struct dsgd_encoding_kind {
     bool of_differences; /* whether the encoding may only compress differences, because a model must
                           * not lose elements */
     /**
-     * Returns the contraction of the encoding, see dsgd_encoding_contraction(). If NULL, the
-     * contraction depends on the values.
+     * Returns the contraction of the encoding, see dsgd_encoding_contraction(). If the pointer is
+     * NULL, the contraction depends on the values.
      */
     double (*contraction)(const void *params);
 } dsgd_encoding_kind;

@@ -28,8 +28,8 @@ typedef struct dsgd_encoding_params {
  */
 enum {
     DSGD_REDUCE_GATHER,
-    DSGD_REDUCE_REGIONS, /* only for top_k */
-    /* only for sign, uniform and qsgd */
+    DSGD_REDUCE_REGIONS, /* REGIONS can be used only with top_k */
+    /* BIDIRECTIONAL can be used only with sign, uniform and qsgd */
     DSGD_REDUCE_BIDIRECTIONAL = DSGD_REDUCE_REGIONS
 };
 
@@ -37,9 +37,9 @@ enum {
 typedef struct dsgd_selection {
     dsgd_encoding_params common;
     double share; /* share of the elements of a chunk that are sent */
-    double at; /* threshold of the absolute value, for encoding threshold */
+    double at; /* threshold for the absolute value of an element, for encoding threshold */
     int64_t value_bits, index_bits;
-    bool unbiased; /* whether sent values are divided by share, for random_k */
+    bool unbiased; /* true if sent values are divided by `share`, for random_k */
 } dsgd_selection;
 
 /**
@@ -55,9 +55,8 @@ dsgd_spec dsgd_encoding_of(const char *name, const void *params);
 double dsgd_encoding_contraction(const dsgd_spec *pick);
 
 /**
- * Returns true if the contraction w is 0 or less. In that case, the values that error feedback
- * keeps, or a public copy of a model, grow without bound (Karimireddy et al., ICML 2019, assumption
- * A).
+ * Returns true if the contraction w is 0 or less. In that case, the residual of error feedback or a
+ * public copy of a model grows without bound (Karimireddy et al., ICML 2019, assumption A).
  */
 bool dsgd_encoding_expands(const dsgd_spec *pick);
 

@@ -24,8 +24,8 @@ typedef struct replica {
     real *g; /* gradient, [n_params]; NULL in evaluations */
     const real *state; /* state of the layers before the step, [n_state] */
     real *state_new; /* state of the layers after the step, [n_state]; NULL in evaluations */
-    const uint32_t *samples; /* indices of the samples in the data set, [n]; NULL for first, first +
-                              * 1, ... */
+    const uint32_t *samples; /* [n] indices of the samples in the data set; NULL if the samples are
+                              * first, first + 1, ... */
     uint32_t first, n;
     real *values; /* activations, [n_reals][n] */
     real *grads; /* gradients of the loss with respect to the activations, [n_reals][n] */
@@ -37,7 +37,8 @@ typedef struct replica {
 } replica;
 
 /**
- * Training or test samples in device memory. A stored byte means the feature scale * byte + shift.
+ * Training or test samples in device memory. A stored byte stands for the feature scale * byte +
+ * shift.
  */
 typedef struct dataset_view {
     uint32_t n_features, n_labels; /* numbers of each sample, as in dsgd_data */
@@ -47,7 +48,8 @@ typedef struct dataset_view {
 } dataset_view;
 
 /**
- * The samples [first, first + n) of a batch. A replica with fewer samples uses those that it has.
+ * The samples [first, first + n) of a batch. If a replica has fewer samples, it uses the samples of
+ * this range that it has.
  */
 typedef struct sample_range {
     uint32_t first, n;
@@ -56,7 +58,7 @@ typedef struct sample_range {
 /** Arguments common to all kernels of a call. */
 typedef struct kernel_args {
     dataset_view data;
-    uint32_t step; /* row of a sequence, or step of an episode */
+    uint32_t step; /* row of a sequence, or step of an episode, that the kernel computes */
     uint32_t n_environments;
     real discount, entropy_weight;
     size_t policy_saved, policy_state;
@@ -73,8 +75,8 @@ typedef struct kernel_args {
 #define DSGD_UNUSED __attribute__((unused))
 
 /**
- * Placed before a long sum that few threads compute, so that a GPU loads 16 of its elements at a
- * time.
+ * This macro is placed before a long sum that few threads compute. A GPU then loads 16 elements of
+ * the sum at a time.
  */
 #ifdef __CUDA_ARCH__
 #define DSGD_LOADS_AHEAD _Pragma("unroll 16")
@@ -195,7 +197,7 @@ KERNEL(add_backward, i)
 
 /* --- means and selections of rows ------------------------------------------------------------- */
 
-/** Mean over the rows; i is an index over samples and columns. */
+/** Computes the mean over the rows; i is an index over samples and columns. */
 KERNEL(mean_rows, i)
 {
     const size_t n = l->in.n_columns;
@@ -206,7 +208,7 @@ KERNEL(mean_rows, i)
     values_of(r, &l->out)[i] = sum / (real)l->in.n_rows;
 }
 
-/** Gradient of mean_rows; i is an index over samples, rows and columns. */
+/** Computes the gradient of mean_rows; i is an index over samples, rows and columns. */
 KERNEL(mean_rows_backward, i)
 {
     const size_t n = l->in.n_columns;
@@ -221,7 +223,7 @@ KERNEL(last_row, i)
     values_of(r, &l->out)[i] = values_of(r, &l->in)[(i / n + 1) * tensor_size(&l->in) - n + i % n];
 }
 
-/** Gradient of last_row; i is an index over samples, rows and columns. */
+/** Computes the gradient of last_row; i is an index over samples, rows and columns. */
 KERNEL(last_row_backward, i)
 {
     const size_t n = l->in.n_columns;
@@ -240,7 +242,7 @@ KERNEL(last_row_backward, i)
  * so that the compiler uses vector instructions.
  */
 
-enum { GROUP = 8 /* number of channels, which fill one or two vector registers */ };
+enum { GROUP = 8 /* number of channels that fill one or two vector registers */ };
 #define ALONE /* tells the compiler that no two elements of the loop overlap */
 #if !defined(__clang__) && !defined(__CUDACC__)
 #undef ALONE
@@ -286,8 +288,8 @@ static inline DSGD_DEVICE_FUNCTION void copy_reals(real *to, const real *from, s
 }
 
 /**
- * Copies the windows of output line i: for each output pixel the input elements under its window,
- * and zeros outside the image.
+ * Copies the windows of output line i. For each output pixel, copies the input elements under its
+ * window, and zeros for places outside the image.
  */
 KERNEL(im2col, i)
 {
@@ -298,7 +300,7 @@ KERNEL(im2col, i)
     const uint32_t row = (uint32_t)(i % height_of(&l->out));
     const real *const x = values_of(r, &l->in) + i / height_of(&l->out) * tensor_size(&l->in);
     for (uint32_t ky = 0; ky < k; ky++) {
-        /* If negative, iy and left wrap around, so that the comparisons below are false. */
+        /* A negative iy or left wraps around, so that the comparisons below are false. */
         const uint32_t iy = row * l->stride + ky - l->padding;
         real *to = r->saved + l->saved * r->n + (i * l->out.width * k + ky) * k * c;
         uint32_t left = 0 - l->padding;
@@ -332,14 +334,14 @@ KERNEL(col2im, i)
     for (size_t j = 0; j < n && !l->adds; j++)
         dx[j] = 0;
     for (uint32_t ky = 0; ky < k; ky++) {
-        /* Output line times the stride. If negative, oy wraps around. */
+        /* oy is the output line times the stride. A negative oy wraps around. */
         const uint32_t oy = (uint32_t)(i % height) + l->padding - ky;
         if (oy % l->stride != 0 || oy / l->stride >= height_of(&l->out))
             continue;
         for (uint32_t kx = 0; kx < k; kx++) {
             const real *from =
                 windows + (((size_t)(oy / l->stride) * l->out.width * k + ky) * k + kx) * c;
-            uint32_t ix = kx - l->padding; /* input column; wraps around if negative */
+            uint32_t ix = kx - l->padding; /* ix is the input column; a negative ix wraps around */
             for (uint32_t ox = 0; ox < l->out.width; ox++, ix += l->stride, from += k * k * c)
                 if (ix < width)
                     CHANNELS(j, c, dx[(size_t)ix * c + j] += from[j];);
@@ -363,15 +365,15 @@ KERNEL(max_pool, i)
             for (uint32_t kx = 0; kx < l->kernel_size; kx++) {
                 const real *const z = x + ((size_t)ky * l->in.width + kx) * c;
                 CHANNELS(j, c, const real m = y[j];
-                         const real v = z[j]; /* if m or v is NaN, y becomes NaN */
+                         const real v = z[j]; /* if v or the maximum is NaN, y becomes NaN */
                          y[j] = v <= m || m != m ? m : v;);
             }
     }
 }
 
 /**
- * Computes the gradients of line i of windows: in each window, the first maximum gets the gradient
- * of the window, and dy of the window then becomes 0.
+ * Computes the gradients of line i of windows. In each window, the first maximum gets the gradient
+ * dy of the window. Then dy of the window becomes 0.
  */
 KERNEL(max_pool_backward, i)
 {
@@ -410,8 +412,8 @@ KERNEL(max_pool_backward, i)
 #define NORM_MOMENTUM ((real)0.1) /* weight of the new batch in the running statistics */
 
 /*
- * A batch norm has four totals per column: mean, 1 / deviation, sum of dy, and sum of dy *
- * normalised x. A layer norm saves the mean and 1 / deviation of each row.
+ * The totals of a batch norm are four numbers per column: mean, 1 / deviation, sum of dy, and sum
+ * of dy * normalised x. A layer norm saves the mean and 1 / deviation of each row.
  */
 
 /**
@@ -552,7 +554,10 @@ KERNEL(layer_norm_backward_params, j)
 
 /* --- layers for sequences --------------------------------------------------------------------- */
 
-/** Sums the vectors of the token and of its place; i is an index over samples, rows and columns. */
+/**
+ * Computes the sum of the vector of a token and the vector of its place; i is an index over
+ * samples, rows and columns.
+ */
 KERNEL(embedding, i)
 {
     const size_t c = l->out.n_columns;
@@ -581,8 +586,8 @@ KERNEL(embedding_backward, j)
 }
 
 /**
- * Computes row i of the attention weights of one head: the softmax of the scores over the rows that
- * are not in the future (causal).
+ * Computes row i of the attention weights of one head: the softmax of the scores over this row and
+ * earlier rows (causal attention).
  */
 KERNEL(attention, i)
 {
@@ -620,14 +625,14 @@ KERNEL(attention_backward, i)
 
 /**
  * Offsets of the values that an LSTM saves per sample, in multiples of rows * units reals. The
- * values are gates [rows][4 units], cells [rows][units] and previous outputs [rows][units]. Then
- * follow the gradients of cell and output, [units] each.
+ * values are gates [rows][4 units], cells [rows][units] and previous outputs [rows][units]. The
+ * gradients of cell and output follow, [units] each.
  */
 enum { LSTM_GATES = 0, LSTM_CELLS = 4, LSTM_BEFORE = 5, LSTM_CELL_GRAD = 6 };
 
 /**
- * Returns the offset of a part of the saved values. The gradient of the output follows the gradient
- * of the cell.
+ * Returns the offset of a part of the saved values. The gradient of the output comes directly after
+ * the gradient of the cell.
  */
 static inline DSGD_DEVICE_FUNCTION size_t lstm_saved(const dsgd_layer *l, size_t part)
 {
@@ -692,7 +697,7 @@ KERNEL(lstm_backward, i)
     if (lstm_over(r, args, sample)) {
         for (size_t k = 0; k < 4; k++)
             dz[k * u] = 0;
-        *grad = dy; /* the caller's matrix product adds 0 to it, because dz is 0 */
+        *grad = dy; /* dz is 0, so the caller's matrix product adds 0 to *grad */
         return;
     }
     const real old = args->step == 0 ? (real)0 : cell[-(ptrdiff_t)u];
@@ -707,7 +712,7 @@ KERNEL(lstm_backward, i)
     dz[2 * u] = dc * in * ((real)1 - candidate * candidate);
     dz[3 * u] = dy * squashed * out * ((real)1 - out);
     *cell_grad = dc * forget;
-    *grad = 0; /* the caller's matrix product adds the gradient through the gates */
+    *grad = 0; /* the caller's matrix product adds the gradient through the gates to *grad */
 }
 
 /* --- losses and scores ------------------------------------------------------------------------ */
@@ -771,7 +776,7 @@ KERNEL(squared_error_score, i)
 /* --- policies in environments ----------------------------------------------------------------- */
 
 /*
- * Offsets of the values that each sample of a policy saves: its action, its reward, and a flag for
+ * Offsets of the values that a policy saves for each sample: its action, its reward, and a flag for
  * the end of the episode. In evaluations, the state of an environment follows. Sample j of a batch
  * is step j / E of environment j % E, with E = n_environments.
  */
@@ -885,8 +890,8 @@ KERNEL(episode, i)
 }
 
 /**
- * Takes one step with the most likely action. The loss is minus the sum of rewards. The accuracy is
- * 1 if the agent reaches the goal.
+ * Takes one step of an episode with the most likely action. The loss is minus the sum of rewards.
+ * The accuracy is 1 if the agent reaches the goal.
  */
 KERNEL(episode_step, i)
 {

@@ -23,7 +23,10 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_relu_backward(real a, real dz)
     return a > (real)0 ? dz : (real)0;
 }
 
-/** Returns the index of the largest element of z[n], the first one if several are equal. */
+/**
+ * Returns the index of the largest element of z[n]. If several elements are equal, returns the
+ * first index.
+ */
 static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_likeliest(const real *z, uint32_t n)
 {
     uint32_t largest = 0;
@@ -33,8 +36,8 @@ static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_likeliest(const real *z, uint32
 }
 
 /**
- * Computes dz[n] <- scale * (softmax(z) - onehot(label)) and returns the loss -log
- * softmax(z)[label]. @p dz may be @p z.
+ * Computes dz[n] <- scale * (softmax(z) - onehot(label)). Returns the loss -log softmax(z)[label].
+ * @p dz may be equal to @p z.
  */
 static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(const real *z, real *dz, uint32_t n,
                                                              uint32_t label, real scale)
@@ -60,9 +63,7 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_squared_error(real z, real *dz, r
     return 0.5 * (double)error * (double)error;
 }
 
-/**
- * Returns true if 1 / x is exact. A product with 1 / x then has the same bits as the quotient by x.
- */
+/** Returns true if 1 / x is exact. In this case, a * (1 / x) and a / x have the same bits. */
 static inline bool dsgd_has_exact_inverse(double x)
 {
     int exponent = 0;
@@ -74,8 +75,9 @@ typedef struct dsgd_update_rule {
     bool adaptive, nesterov;
     real lr, momentum, weight_decay;
     real beta2, epsilon;
-    real first, second; /* 1 / (1 - beta1^t) and 1 / (1 - beta2^t); only for ADAMW, otherwise 1 */
-    real clip; /* factor on the gradient, to clip its norm */
+    /* 1 / (1 - beta1^t) and 1 / (1 - beta2^t) for ADAMW; 1 for other optimizers */
+    real first, second;
+    real clip; /* factor that multiplies the gradient, to clip its norm */
 } dsgd_update_rule;
 
 /** Returns the update rule of step @p t. Steps count from 1. */
@@ -105,8 +107,8 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_clip_factor(double bound, size_t 
 {
     const double share = bound * sqrt((double)n / (double)n_params);
     const double norm = sqrt(squares);
-    return norm > share ? share / norm : 1; /* returns 1 if norm is NaN, so that NaN stays in the
-                                             * gradient */
+    return norm > share ? share / norm : 1; /* the result is 1 if norm is NaN, so that NaN stays in
+                                             * the gradient */
 }
 
 /**

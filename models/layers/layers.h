@@ -30,10 +30,7 @@ static inline operand attention_weights(const dsgd_layer *l, bool grads)
                       t * t);
 }
 
-/**
- * Queries, keys and values of each head, and the output of the head, [rows][columns / n_heads]
- * each.
- */
+/** Queries, keys, values and output of each attention head, [rows][columns / n_heads] each. */
 typedef struct heads {
     operand q, k, v, y;
 } heads;
@@ -154,7 +151,7 @@ static inline matmul linear_forward(const dsgd_layer *l, operand x, uint32_t n_i
 }
 
 /**
- * Stores in both[] the products dW = X^T dY, with db, and dX = dY W^T. A layer that reads the
+ * Stores two products in both[]: dW = X^T dY, with db, and dX = dY W^T. A layer that reads the
  * network's input needs no dX. The dX of a convolution overwrites its im2col rows. Returns the
  * number of products that can be computed at once.
  */
@@ -176,14 +173,14 @@ static inline uint32_t linear_backward(const dsgd_layer *l, operand x, uint32_t 
 }
 
 /**
- * Computes the matrix products of a linear layer, or of a convolution, whose im2col or col2im the
- * caller runs.
+ * Computes the matrix products of a linear layer or of a convolution. The caller runs the im2col or
+ * col2im of a convolution.
  */
 static void linear_products(execution *e, sample_range s, const dsgd_layer *l, bool backward)
 {
     const bool windows = l->kind == DSGD_CONVOLUTION;
     const uint32_t n_inputs = (windows ? l->kernel_size * l->kernel_size : 1) * l->in.n_columns;
-    /* Number of inputs per sample; for a convolution, after im2col. */
+    /* number of inputs per sample; for a convolution, the inputs are the rows of im2col */
     const size_t n = (size_t)n_inputs * l->out.n_rows;
     const operand x =
         windows ? operand_at(SAVED, l->saved, 0, n_inputs, 1, n, 0) : rows_of(VALUES, &l->in);
@@ -289,7 +286,7 @@ static void forward(execution *e, sample_range s, const dsgd_network *network)
 
 /**
  * Plays a batch in the worker's environments and computes the gradients of the outputs. The next
- * batch continues from the new states of the environments. @p most is the number of steps of the
+ * batch continues from the new states of the environments. @p most is the number of steps in the
  * largest batch.
  */
 static void play(execution *e, const dsgd_network *network, uint32_t most)
@@ -311,8 +308,8 @@ static void play(execution *e, const dsgd_network *network, uint32_t most)
 }
 
 /**
- * Computes the gradient g of every replica. @p most is the number of samples of the largest
- * replica.
+ * Computes the gradient g of every replica. @p most is the number of samples of the replica with
+ * the most samples.
  */
 static void network_gradient(execution *e, const dsgd_network *network, uint32_t most)
 {
@@ -334,7 +331,8 @@ static void network_gradient(execution *e, const dsgd_network *network, uint32_t
 }
 
 /**
- * Computes the scores of every replica. @p most is the number of samples of the largest replica.
+ * Computes the scores of every replica. @p most is the number of samples of the replica with the
+ * most samples.
  */
 static void network_scores(execution *e, const dsgd_network *network, uint32_t most)
 {

@@ -22,14 +22,14 @@ typedef struct operand {
      * reals per sample.
      */
     size_t offset;
-    size_t plus; /* number of reals added to the base */
+    size_t plus; /* number of reals that are added to the base for every sample */
     size_t row, column, sample, head;
 } operand;
 
 /** The dimension of the product that runs over the samples of a replica. */
 typedef enum sample_axis {
-    SAMPLES_ALONG_M, /* the rows of A and C: one product with m = rows per sample * samples */
-    SAMPLES_ALONG_K, /* the sum: one product with k = rows per sample * samples */
+    SAMPLES_ALONG_M, /* rows of A and C: one product with m = rows per sample * samples */
+    SAMPLES_ALONG_K, /* terms of the sum: one product with k = rows per sample * samples */
     /* no dimension: one product per sample and head (batched matmul) */
     SAMPLES_BATCHED
 } sample_axis;
@@ -46,15 +46,15 @@ enum { MOST_MATMULS = 2 /* largest number of products in one call of multiply() 
 
 /** The product C [m][n] <- A [m][k] B [k][n], or C <- C + A B. */
 typedef struct matmul {
-    uint32_t m, n, k; /* dimensions per sample */
+    uint32_t m, n, k; /* dimensions of the product per sample */
     sample_axis samples;
     uint32_t n_heads;
     operand a, b, c;
     bool adds; /* true for C <- C + A B, false for C <- A B */
-    bool relu; /* whether C <- max(C, 0) follows */
+    bool relu; /* true if C <- max(C, 0) follows the product */
     /*
-     * Whether C, which must be in GRADS, becomes 0 wherever the value at the same place in VALUES
-     * is not above 0.
+     * True if an element of C becomes 0 wherever the value at the same place in VALUES is not above
+     * 0. C must be in GRADS.
      */
     bool relu_backward;
     bias_row bias;
@@ -96,7 +96,8 @@ typedef struct matrices {
     size_t m, k;
     const real *a, *b;
     real *c;
-    const real *relu_output; /* output of the ReLU, strided like C; NULL if none */
+    const real *relu_output; /* output of the ReLU, strided like C; NULL if the product has no ReLU
+                              * output */
     size_t a_row, a_column, b_row, b_column, c_row;
 } matrices;
 
@@ -125,7 +126,10 @@ static inline DSGD_DEVICE_FUNCTION real *base_of(const replica *r, const operand
     return r->saved + o->offset * r->n + at;
 }
 
-/** Returns the number of matrix products of replica @p r: one, or one per sample and head. */
+/**
+ * Returns the number of matrix products of replica @p r: one product, or one product per sample and
+ * head.
+ */
 static inline DSGD_DEVICE_FUNCTION size_t matrices_in(const matmul *p, const replica *r,
                                                       sample_range s)
 {

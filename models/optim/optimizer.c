@@ -1,6 +1,6 @@
 /**
  * @file optimizer.c
- * The options of an optimizer and its learning-rate schedule.
+ * Defines the options of an optimizer, and computes its learning-rate schedule.
  */
 #include "models/optim/optimizer.h"
 

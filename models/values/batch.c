@@ -28,7 +28,10 @@ static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const
 {
     const dsgd_stream *const stream = &values->config.stream;
     uint32_t *to = b->samples;
-    /* first: start of the samples not yet drawn; next: origin that would continue them. */
+    /*
+     * `first` is the start of the samples that are not yet drawn. `next` is the origin that would
+     * continue them.
+     */
     dsgd_origin first = {0, 0}, next = {UINT32_MAX, 0};
     uint32_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
@@ -145,7 +148,10 @@ static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node
     *node->evaluation = (dsgd_evaluation){op.loss, op.accuracy, sqrt(sum)};
 }
 
-/** Sets @p op to evaluate part @p part.worker of @p part.step parts of the test set. */
+/**
+ * Prepares @p op to evaluate one part of the test set. The part has number @p part.worker, out of
+ * @p part.step parts.
+ */
 static void take_part(const dsgd_values *values, dsgd_origin part, dsgd_evaluate_op *op)
 {
     const uint64_t n = values->config.problem.data->test.n;

@@ -35,15 +35,15 @@ void dsgd_store_free(dsgd_values *values)
 
 /* --- buffers of values ------------------------------------------------------------------------ */
 
-/* Limits of a pool, which holds the free buffers of one thread and shape. */
+/* Limits of a pool. A pool holds the free buffers of one thread and one shape. */
 enum {
     QUARANTINE_COUNT = 8, /* buffers in quarantine, so that other cores' caches evict them before
                            * they are reused */
-    QUARANTINE_BYTES = 1 << 20, /* largest total size of the quarantine; large buffers therefore
+    QUARANTINE_BYTES = 1 << 20, /* largest total bytes of the quarantine; large buffers therefore
                                  * leave it earlier */
-    SURPLUS_COUNT = 32, /* number of free buffers in a pool above which other threads take buffers
-                         * from it */
-    /* total size of these free buffers */
+    SURPLUS_COUNT = 32, /* number of free buffers in a pool; above it, other threads take buffers
+                         * from the pool */
+    /* total bytes of free buffers in a pool; above it, other threads take buffers from the pool */
     SURPLUS_BYTES = 4 << 20
 };
 
@@ -101,7 +101,7 @@ static size_t at_most(size_t n, size_t bytes, size_t each)
     return each * n > bytes ? bytes / each : n;
 }
 
-/** Returns a free buffer for @p thread, or NULL if no pool can spare one. */
+/** Returns a free buffer for @p thread. Returns NULL if every pool needs all of its buffers. */
 static dsgd_buffer take_free(const dsgd_values *values, uint32_t thread, size_t shape)
 {
     buffer_pool *const pool = &values->queues[thread].pools[shape];
@@ -137,8 +137,8 @@ void dsgd_buffers_trim(dsgd_values *values)
 }
 
 /**
- * Allocates a buffer on the device. Returns NULL if all buffers would exceed @p room_bytes, or if
- * the device has no memory.
+ * Allocates a buffer on the device. Returns NULL if all buffers together would exceed @p
+ * room_bytes, or if the device has no memory.
  */
 static dsgd_buffer allocate(dsgd_values *values, size_t shape, size_t room_bytes)
 {

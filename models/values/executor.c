@@ -1,8 +1,8 @@
 /**
  * @file executor.c
  * Computes submitted nodes on threads, in batches of one kind, as soon as their inputs are done.
- * The wall clock affects which nodes share a batch and which thread computes it. It does not affect
- * the results, because the result of a node does not depend on the other nodes of its batch.
+ * The wall clock affects which nodes share a batch and which thread computes the batch. It does not
+ * affect the results, because the result of a node does not depend on the other nodes of its batch.
  */
 #include "models/values/store.h"
 
@@ -94,8 +94,8 @@ static void make_ready(dsgd_values *values, uint32_t thread, dsgd_value_node *no
 }
 
 /**
- * Returns the list of ready nodes of one kind whose first node has the lowest rank. Kinds that are
- * marked in @p but are excluded. Returns NULL if no node is ready.
+ * Returns the list of ready nodes of one kind whose first node has the lowest rank. Ignores kinds
+ * that are marked in @p but. Returns NULL if no node is ready.
  */
 static ready_nodes *first_kind(run_queue *queue, const bool *but)
 {
@@ -136,7 +136,7 @@ enum { AHEAD = 256 };
 
 /**
  * Returns the thread's own run queue. If the first node of another queue is more than AHEAD ranks
- * older, returns that queue, because the inputs of its nodes occupy much memory.
+ * older, returns the other queue, because the inputs of its nodes occupy much memory.
  */
 static run_queue *next_queue(const dsgd_values *values, uint32_t thread)
 {
@@ -209,8 +209,9 @@ static void move(dsgd_values *values, const transfer *t)
 }
 
 /**
- * Copies on this thread if the device is threaded, otherwise on the device's thread. In the second
- * case the caller may be an actor of the simulation, whose stack is too small for a driver.
+ * Makes a copy on this thread if the device is threaded, otherwise on the device's thread. In the
+ * second case, the caller may be an actor of the simulation, and an actor's stack is too small for
+ * a driver.
  */
 static void transfer_now(dsgd_values *values, const transfer *t)
 {
@@ -286,7 +287,7 @@ static void finish(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
         release_if_unread(values, node, k);
 }
 
-/** Settles a node that is done, once it is known whether its outputs are finite. */
+/** Settles a node that is done. Called once it is known whether the node's outputs are finite. */
 static void settle(dsgd_values *values, dsgd_value_node *node)
 {
     values->n_unfinished--;
@@ -329,10 +330,10 @@ static void count_batch(dsgd_values_stats *stats, const dsgd_batch *b)
 
 /**
  * Prepares the first nodes of the batch, as many as there is memory for, and makes the other nodes
- * ready again. Nodes that are computed before earlier submitted nodes must leave some memory free:
- * gradients a quarter, other nodes an eighth. The first node of all is then computed by itself, and
- * therefore finds the memory that it needs. If nodes are computed in the order of submission, few
- * values are alive.
+ * ready again. A node that is computed before an earlier submitted node must leave some memory
+ * free: a gradient a quarter, any other node an eighth. The oldest node is then computed by itself,
+ * and therefore finds the memory that it needs. If nodes are computed in the order of submission,
+ * few values are alive.
  */
 static void keep_what_fits(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
@@ -366,8 +367,8 @@ static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, r
 }
 
 /**
- * Takes only the first ready node. It may use all memory of this run and, if needed, any memory of
- * the device.
+ * Takes only the first ready node. The node may use all memory of this run and, if needed, any
+ * memory of the device.
  */
 static bool take_alone(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
@@ -435,9 +436,10 @@ void dsgd_executor_wake(dsgd_values *values)
 }
 
 /**
- * Computes one batch. Returns false if no node was ready. The caller holds the lock; it is released
- * during the computation. A device that computes ahead has then finished the previous batch, and
- * nodes that read this batch can be submitted to it.
+ * Computes one batch. Returns false if no node was ready. The caller holds the lock; this function
+ * releases the lock during the computation. When this function returns, a device that computes
+ * ahead has finished the previous batch, and nodes that read this batch can be submitted to the
+ * device.
  */
 static bool work(dsgd_values *values, uint32_t thread)
 {
@@ -524,12 +526,13 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
         values->caller_waits = true;
         values->waits_for = unfinished;
         if (!helps && values->n_idle > 0)
-            pthread_cond_signal(&values->work_ready); /* wakes a thread to finish the batch that the
-                                                       * device still computes */
+            pthread_cond_signal(&values->work_ready); /* wakes a thread, which finishes the batch
+                                                       * that the device still computes */
         pthread_cond_wait(&values->work_done, &values->lock);
         values->caller_waits = false;
     }
-    dsgd_executor_wake(values); /* wakes a thread for nodes that this thread has just made ready */
+    dsgd_executor_wake(values); /* wakes a thread, which computes nodes that this thread has just
+                                 * made ready */
     values->stats.waiting_wall_s += dsgd_wall_s() - start_s;
 }
 
@@ -551,8 +554,8 @@ void dsgd_executor_start(dsgd_values *values)
     values->threads = dsgd_store_alloc(values, *n, sizeof *values->threads);
     for (uint32_t i = 0; i < *n; i++)
         if (pthread_create(&values->threads[i], NULL, thread_main, values) != 0)
-            *n = i; /* the system allows no more threads; the created threads and the caller compute
-                     */
+            *n = i; /* the system allows no more threads, so only the created threads and the caller
+                     * compute */
     if (*n == 0 && !values->config.device->threaded)
         dsgd_give_up("no compute thread could be created. Use fewer with --threads");
 }

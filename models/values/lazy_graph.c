@@ -4,7 +4,7 @@
  */
 #include "models/values/store.h"
 
-/** Creates a node for chunk call->piece with the inputs x[n]. */
+/** Creates a node for chunk call->piece. Its inputs are x[n]. */
 static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_call *call, node_kind kind,
                                 const dsgd_value *x, size_t n, size_t n_outputs)
 {
@@ -38,7 +38,10 @@ static dsgd_value_node *over_samples(dsgd_values *values, const dsgd_value_call 
     for (size_t k = 0; k < n_pieces; k++)
         dsgd_value_node_set_input(node, k, call->x[k]);
     if (dsgd_has_state(values))
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set if networks have a state */
+        /*
+         * NOLINTNEXTLINE(clang-analyzer-core.NullDereference): call->states is set if networks have
+         * a state
+         */
         dsgd_value_node_set_input(node, n_pieces, *call->states);
     memcpy(node->samples, origins, n * sizeof *origins);
     return node;
@@ -66,8 +69,8 @@ static dsgd_value update(dsgd_values *values, const dsgd_value_call *call)
 enum { FEW_OPERANDS = 8 };
 
 /**
- * Weighted inputs of a combination. x and weights point to an allocation, or to the struct's own
- * arrays if there are few inputs.
+ * The weighted inputs of a combination. x and weights point to an allocation, or to arrays in the
+ * struct if there are few inputs.
  */
 typedef struct operands {
     size_t n;
@@ -101,7 +104,7 @@ static uint32_t number_of(const operands *out, dsgd_value x)
 {
     if (out->x != out->few)
         return x.node->operand_numbers[x.index];
-    /* Few operands are compared directly, which reads no nodes. */
+    /* If there are few operands, a direct comparison is enough. It reads no nodes. */
     for (size_t i = 0; i < out->n; i++)
         if (dsgd_value_equal(out->x[i], x))
             return (uint32_t)i + 1;
@@ -140,8 +143,8 @@ static void simplify(size_t n, const dsgd_value *x, const double *weights, opera
 }
 
 /**
- * Returns true if all operands can be fused: they are gradients of one whole mini-batch each, at
- * the same model, with equal weights.
+ * Returns true if all operands can be fused. Such operands are gradients of one whole mini-batch
+ * each, at the same model, with equal weights.
  */
 static bool fusable(const dsgd_values *values, const operands *in)
 {
@@ -248,7 +251,7 @@ static void add_input(dsgd_value_node *node, size_t shape, dsgd_value value, dou
     node->weights[node->n_inputs++] = share;
 }
 
-/** Adds the mean of x[n] as an input of @p node. */
+/** Adds the mean of x[n] as an input of @p node. @p shape is the shape of the values. */
 static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, size_t n,
                      const dsgd_value *x, const double *ones)
 {
@@ -258,8 +261,8 @@ static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, s
 }
 
 /**
- * Adds the distinct values of x[n] as inputs of @p node, each with the share of models that contain
- * it.
+ * Adds the distinct values of x[n] as inputs of @p node. The weight of each input is the share of
+ * the models that contain the value.
  */
 static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const dsgd_value *x,
                          const double *ones)
@@ -277,7 +280,7 @@ static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const ds
     free_operands(&distinct);
 }
 
-/** Returns x[n][n_pieces] as [n_pieces][n], in memory that the caller frees. */
+/** Returns x[n][n_pieces] in the order [n_pieces][n], in memory that the caller frees. */
 static dsgd_value *by_piece(const dsgd_values *values, size_t n, const dsgd_value *x)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
@@ -305,7 +308,10 @@ static dsgd_value_node *in_no_ring(dsgd_values *values, dsgd_value_node *node)
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call)
 {
     const size_t n = call->n;
-    /* Number of models whose mean is evaluated; 0 for the mean of all n models. */
+    /*
+     * m is the number of models whose mean is evaluated. If it is 0, the mean of all n models is
+     * evaluated.
+     */
     const size_t m = call->count;
     const size_t n_pieces = values->config.problem.n_pieces;
     const size_t most = n_pieces * (n + 1 + (m > 0)) + 1;
@@ -350,8 +356,8 @@ void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node)
             dsgd_lazy_submit(values, node->inputs[i].node);
     dsgd_executor_add(values, node);
     /*
-     * Reports outputs without references now, because they were dropped before the executor had the
-     * node.
+     * The executor did not have the node when outputs were dropped, so dropped outputs are reported
+     * now.
      */
     for (uint32_t k = 0; k < node->n_outputs; k++)
         if (node->output_refs[k] == 0 && dsgd_value_node_per_output(values, node))
@@ -376,8 +382,8 @@ static bool mixes_models(const dsgd_value_node *node)
 
 /**
  * Returns true if a flush up to id @p last submits the node. `selected` is already set for earlier
- * nodes. A later average is also submitted if all its inputs are submitted, because they are then
- * in the cache. Other later nodes wait, because they can still be merged.
+ * nodes. A later average is also submitted if all its inputs are submitted, because the inputs are
+ * then in the cache. Other later nodes wait, because they can still be merged.
  */
 static bool selects(const dsgd_value_node *node, uint64_t last)
 {
@@ -394,8 +400,8 @@ static bool selects(const dsgd_value_node *node, uint64_t last)
 enum { AHEAD = 8 };
 
 /**
- * Submits the selected nodes. Fusable gradients are only submitted as inputs of other nodes,
- * because a combination can still fuse them. Nodes that no selected node reads are submitted in
+ * Submits the selected nodes. A fusable gradient is submitted only as the input of another node,
+ * because a combination can still fuse it. Nodes that no selected node reads are submitted in
  * order, each right after its inputs. Related nodes are therefore computed together.
  */
 void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
@@ -421,7 +427,7 @@ void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
         if (k + AHEAD < values->n_selected)
             dsgd_value_node_fetch(values->selected[k + AHEAD], offsetof(dsgd_value_node, kind));
         if (!node->is_operand && !dsgd_value_node_fusable(values, node))
-            /* Does nothing if the node has already been submitted. */
+            /* The call does nothing if the node has already been submitted. */
             dsgd_lazy_submit(values, node);
     }
 }

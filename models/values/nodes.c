@@ -58,7 +58,7 @@ static bool equal_nodes(const dsgd_value_node *a, const dsgd_value_node *b)
 }
 
 /**
- * Returns the index in the table for @p i, which is a hash or an index that may exceed the table.
+ * Returns the index in the table for @p i. @p i is a hash, or an index that may exceed the table.
  */
 static size_t entry(const dsgd_values *values, uint64_t i)
 {
@@ -127,8 +127,8 @@ static void table_remove(dsgd_values *values, dsgd_value_node *node)
 enum { USUAL_BYTES = 11 * CACHE_LINE };
 
 /**
- * Places the arrays of a node after the node, and returns the total size in bytes. If @p memory is
- * NULL, only returns the size.
+ * Places the arrays of a node directly after the node, and returns the total size in bytes. If @p
+ * memory is NULL, only returns the size.
  */
 static inline size_t lay_out(unsigned char *memory, dsgd_value_node *node)
 {
@@ -168,7 +168,7 @@ static dsgd_value_node *new_memory(dsgd_values *values, size_t bytes)
     return node;
 }
 
-/** Returns the last spare node of a list, and prefetches the one before it. */
+/** Returns the last spare node of a list, and prefetches the node before it. */
 static dsgd_value_node *take_spare(spare_nodes *spare)
 {
     dsgd_value_node *const node = spare->v[--spare->n];
@@ -178,7 +178,7 @@ static dsgd_value_node *take_spare(spare_nodes *spare)
 }
 
 /**
- * Creates a node and places its arrays. Uses spare memory of this or another kind of node if it is
+ * Creates a node and places its arrays. Uses spare memory of any kind of node if the memory is
  * large enough.
  */
 static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *header)
@@ -236,7 +236,7 @@ dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node 
     return node != NULL ? node : build_anew(values, header);
 }
 
-/** Frees a node, or keeps its memory for reuse. The node must have no output buffers. */
+/** Frees a node, or keeps its memory for reuse. The node must not have output buffers. */
 static void delete_node(dsgd_values *values, dead_node dead)
 {
     if (!dead.large) {
@@ -272,8 +272,8 @@ static void ref_all(dsgd_value_node *node)
 }
 
 /**
- * Drops an output of a node. The node is no longer merged with equal nodes, and the output loses
- * one reader.
+ * Drops an output of a node. After that, the node is no longer merged with equal nodes, and the
+ * output has one reader less.
  */
 static void drop_output(dsgd_values *values, dsgd_value value)
 {
@@ -311,7 +311,8 @@ void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node)
 {
     const uint32_t n = node->n_outputs;
     for (uint32_t k = 0; k < n; k++) {
-        const bool last = node->n_refs == 1; /* releasing the last reference can free the node */
+        const bool last = node->n_refs == 1; /* true if this is the last reference; its release can
+                                              * free the node */
         dsgd_value_unref(values, (dsgd_value){node, k});
         if (last)
             return;
@@ -328,7 +329,9 @@ void dsgd_nodes_collect(dsgd_values *values)
     values->n_dead = 0;
 }
 
-/** Makes room for another node in `pending`, by closing the gaps of the array or enlarging it. */
+/**
+ * Makes room for another node in `pending`. Closes the gaps of the array, or enlarges the array.
+ */
 static void make_room(dsgd_values *values)
 {
     size_t n = 0;
@@ -368,7 +371,10 @@ dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *no
     node->pending = true;
     node->pending_at = values->n_pending;
     values->pending[values->n_pending++] = node;
-    /* Keeps at least half of the table free, so that most nodes are at their first entry. */
+    /*
+     * At least half of the table stays free, so that most nodes are at the first entry of their
+     * search.
+     */
     if (2 * values->n_in_table++ >= values->room_table)
         grow_table(values);
     enter(values, (table_entry){node->hash, node});

@@ -34,7 +34,7 @@ typedef enum node_kind {
     NODE_COMBINE,
     NODE_ENCODE,
     NODE_EVALUATE,
-    NODE_TEST, /* loss and accuracy on a part of the test set */
+    NODE_TEST, /* evaluation of loss and accuracy on a part of the test set */
     NODE_KINDS
 } node_kind;
 
@@ -58,29 +58,29 @@ struct dsgd_value_node {
      * counts.
      */
     _Alignas(CACHE_LINE) uint32_t n_refs;
-    bool pending; /* the node has not yet been submitted */
-    bool selected; /* the current flush submits the node */
-    bool is_operand; /* a node that the current flush selects reads this node */
-    bool in_table; /* the node is in the table of common subexpressions */
+    bool pending; /* true if the node has not yet been submitted */
+    bool selected; /* true if the current flush submits the node */
+    bool is_operand; /* true if a node that the current flush selects reads this node */
+    bool in_table; /* true if the node is in the table of common subexpressions */
     size_t pending_at; /* index in dsgd_values.pending, or SIZE_MAX */
     uint64_t hash;
     uint32_t *output_refs; /* references to each output; n_outputs entries */
-    uint32_t *operand_numbers; /* n_outputs positions among merged operands, from 1; 0 except during
-                                * simplify() */
-    uint64_t *input_ids; /* n_inputs identities of inputs, valid even after an input's end; 0 for
-                          * zeros */
+    uint32_t *operand_numbers; /* n_outputs positions among merged operands, counted from 1; 0
+                                * outside of simplify() */
+    uint64_t *input_ids; /* n_inputs identities of the inputs, valid even after an input's end; 0
+                          * for zeros */
 
     /* Members that are constant once the node is built. */
     _Alignas(CACHE_LINE) node_kind kind;
     uint32_t n_inputs;
     uint64_t id; /* number of the node in the order of the calls, from 1 */
     dsgd_value *inputs; /* input values; n_inputs entries */
-    uint32_t shape; /* shape of the outputs; for GRADIENT the shape of output 0, and output k has
-                     * shape k */
+    uint32_t shape; /* shape of the outputs; for GRADIENT, it is the shape of output 0, and output k
+                     * has shape k */
     uint32_t n_outputs;
-    dsgd_buffer *outputs; /* output buffers, set before the computation, then read without the lock;
-                           * n_outputs entries */
-    dsgd_buffer *operands; /* input buffers, used during the computation; n_inputs entries */
+    dsgd_buffer *outputs; /* n_outputs buffers of the outputs, set before the computation, then read
+                           * without the lock */
+    dsgd_buffer *operands; /* n_inputs buffers of the inputs, set during the computation */
     dsgd_origin where;
     double *weights; /* weight of each input (COMBINE), or share of the models with this input
                       * (EVALUATE); n_inputs entries */
@@ -98,25 +98,25 @@ struct dsgd_value_node {
      * inputs before the distinct chunks.
      */
     uint32_t count;
-    dsgd_evaluation *evaluation; /* place for the result of EVALUATE and TEST */
+    dsgd_evaluation *evaluation; /* place where the result of EVALUATE or TEST is stored */
     uint32_t place; /* index in dsgd_values.all */
-    bool large; /* the node needs more than the usual memory */
+    bool large; /* true if the node needs more than the usual memory */
 
     /* Members that change under the lock. */
     _Alignas(CACHE_LINE) uint32_t n_live;
     uint32_t n_missing; /* number of inputs that are not done */
     uint32_t thread; /* thread that computed the node and owns its buffers */
-    bool read_elsewhere; /* another thread than the owner has read an output */
+    bool read_elsewhere; /* true if a thread other than the owner has read an output */
     /*
-     * The node is computed, or submitted to a device that computes in the order of submission, or
-     * skipped after a divergence. A done node is settled once it is known whether its result is
-     * finite.
+     * True if the node is computed, skipped after a divergence, or submitted to a device that
+     * computes in the order of submission. A done node is settled once it is known whether its
+     * result is finite.
      */
     bool done;
     uint32_t *n_readers; /* readers of each output; n_outputs entries */
     node_waiter *waiters; /* list of the submitted nodes that wait for this node */
     node_waiter *waits; /* this node's entries in the lists of its inputs; n_inputs entries */
-    uint64_t rank; /* number in the order of submission */
+    uint64_t rank; /* number of the node in the order of submission */
 };
 
 typedef struct ready_node {
@@ -129,7 +129,7 @@ typedef struct ready_node {
  * queue `line`. Late nodes wait in a binary heap, whose lowest rank is heap[0].
  */
 typedef struct ready_nodes {
-    ready_node *line; /* queue; it contains the elements [first, end) */
+    ready_node *line; /* queue of nodes, which contains the elements [first, end) */
     size_t first, end, room_line;
     ready_node *heap; /* binary heap of n_heap elements */
     size_t n_heap, room_heap;
@@ -182,8 +182,8 @@ typedef struct run_queue {
     uint64_t first_rank; /* lowest rank in `ready`; UINT64_MAX if no node is ready */
     buffer_pool *pools; /* one pool for each shape */
     /*
-     * Only the queue's thread uses the following members, without the lock. `submitted` is the
-     * batch that a device that computes ahead still computes.
+     * Only the queue's thread uses the following members, without the lock. If the device computes
+     * ahead, `submitted` is the batch that it still computes.
      */
     dsgd_sampler *sampler; /* NULL before the thread's first gradient */
     dsgd_batch now, submitted;
@@ -220,7 +220,8 @@ typedef struct table_entry {
 struct dsgd_values {
     dsgd_values_config config;
     void *context; /* context of the device */
-    size_t *shape_sizes; /* number of elements of each shape, constant; dsgd_n_shapes() entries */
+    size_t *shape_sizes; /* dsgd_n_shapes() entries: number of elements of each shape, which is
+                          * constant */
     _Atomic(struct store_block *) blocks; /* newest block of dsgd_store_alloc() */
 
     /* Members of values.c, only for the caller's thread. */
@@ -230,8 +231,8 @@ struct dsgd_values {
     uint64_t id_at_flush; /* value of next_id at the last flush */
     ticket **tickets;
     size_t n_tickets, room_tickets;
-    uint32_t *test_order; /* order in which the test set is cut into parts; NULL before the first
-                           * part */
+    uint32_t *test_order; /* random order of the test set, which is cut into parts; NULL before the
+                           * first part */
 
     /* Members of nodes.c and lazy_graph.c, only for the caller's thread. */
     dsgd_value_node **pending; /* pending nodes in the order of ids, NULL if no longer pending;
@@ -272,7 +273,7 @@ struct dsgd_values {
 
     /* Members of buffers.c, under the lock. */
     size_t held_bytes; /* bytes of buffers in use */
-    size_t allocated_bytes; /* bytes of buffers in use and of free buffers in the pools */
+    size_t allocated_bytes; /* bytes of buffers in use, plus bytes of free buffers in the pools */
     size_t room_bytes; /* limit of allocated_bytes; SIZE_MAX for host memory */
 };
 
@@ -318,9 +319,9 @@ static inline bool dsgd_value_node_fusable(const dsgd_values *values, const dsgd
 }
 
 /**
- * Returns true if the outputs of a node are dropped one by one, because a new model must not keep
+ * Returns true if the outputs of a node are dropped one by one. Otherwise a new model would keep
  * the memory of the velocity that was computed with it. The chunks of a fusable gradient are
- * dropped together, because the calls that fuse it come chunk by chunk.
+ * dropped together, because the calls that fuse the gradient come chunk by chunk.
  */
 static inline bool dsgd_value_node_per_output(const dsgd_values *values,
                                               const dsgd_value_node *node)
@@ -329,10 +330,10 @@ static inline bool dsgd_value_node_per_output(const dsgd_values *values,
            (node->kind == NODE_GRADIENT && !dsgd_value_node_fusable(values, node));
 }
 
-/** Prefetches the cache lines of a node, except its first @p but bytes. */
+/** Prefetches the cache lines of a node, except the first @p but bytes of the node. */
 static inline void dsgd_value_node_fetch(const dsgd_value_node *node, size_t but)
 {
-    enum { BEHIND = 3 * CACHE_LINE }; /* bytes of arrays after most nodes */
+    enum { BEHIND = 3 * CACHE_LINE }; /* bytes of the arrays that follow most nodes */
     for (size_t at = but; at < sizeof *node + BEHIND; at += CACHE_LINE)
         __builtin_prefetch((const char *)node + at, 1);
 }
@@ -342,7 +343,9 @@ static inline void dsgd_value_node_fetch(const dsgd_value_node *node, size_t but
  * this function. (buffers.c)
  */
 void *dsgd_store_alloc(dsgd_values *values, size_t count, size_t bytes);
-/** Frees all memory of dsgd_store_alloc(). Called when the store is closed. (buffers.c) */
+/**
+ * Frees all memory that dsgd_store_alloc() returned. Called when the store is closed. (buffers.c)
+ */
 void dsgd_store_free(dsgd_values *values);
 
 /**
@@ -371,8 +374,8 @@ dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_value_call *call);
  */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call);
 /**
- * Creates the TEST node of part call->where.worker of call->where.step parts. Like an evaluation,
- * it is not in `pending`.
+ * Creates the TEST node for one part of the test set: part call->where.worker of call->where.step
+ * parts. Like the node of an evaluation, it is not in `pending`.
  */
 dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, const dsgd_value_call *call);
 /** Submits a node and the pending nodes that it needs. The caller holds the lock. */
@@ -450,7 +453,7 @@ void dsgd_executor_get(dsgd_values *values, const dsgd_value_node *node, uint32_
                        size_t n);
 /** Decreases the number of readers of an output by one. */
 void dsgd_executor_unread(dsgd_values *values, dsgd_value value);
-/** Wakes one thread if nodes are ready. That thread wakes the next one. */
+/** Wakes one thread if nodes are ready. That thread then wakes the next thread. */
 void dsgd_executor_wake(dsgd_values *values);
 /** Computes nodes and waits for the other threads until n_unfinished <= @p unfinished. */
 void dsgd_executor_wait(dsgd_values *values, size_t unfinished);
@@ -462,8 +465,8 @@ void dsgd_executor_stop(dsgd_values *values);
 void dsgd_batch_open(dsgd_values *values, dsgd_batch *b);
 
 /**
- * Computes the nodes of a batch on the device's @p thread. The device writes finite[] before the
- * return, or later if its function `ahead` is set.
+ * Computes the nodes of a batch on the device's @p thread. The device writes finite[] before this
+ * function returns, or later if the device has a function `ahead`.
  */
 void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b);
 
@@ -473,7 +476,7 @@ void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b);
 void dsgd_buffers_open(dsgd_values *values);
 /**
  * Returns a buffer for @p thread to write. Returns NULL if the device would need more than @p
- * room_bytes even with empty pools, or if the device has no more memory.
+ * room_bytes even if the pools were empty, or if the device has no more memory.
  */
 dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape, size_t room_bytes);
 /**

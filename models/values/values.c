@@ -107,8 +107,8 @@ static void flush(dsgd_values *values, uint64_t last)
     if (values->held_bytes > values->config.memory_bytes)
         dsgd_executor_wait(values, 0);
     /*
-     * Limits how far the calls run ahead of the threads, because submitted nodes keep their inputs
-     * in memory.
+     * The wait limits how far the calls run ahead of the threads, because submitted nodes keep
+     * their inputs in memory.
      */
     dsgd_executor_wait(values, 8 * (size_t)values->flush_every);
 }
@@ -150,8 +150,8 @@ static dsgd_value make(dsgd_values *values, dsgd_value_call call)
     if (values == NULL)
         return DSGD_ZERO_VALUE;
     /*
-     * The flush submits only the nodes before the previous flush. By now workers have released the
-     * gradients that they used, and these gradients have released their models.
+     * The flush submits only nodes that are older than the previous flush. By now workers have
+     * released the gradients that they used, and these gradients have released their models.
      */
     if (call.by == DSGD_MADE_GRADIENT && ++values->gradients_since_flush >= values->flush_every)
         flush_locked(values, values->id_at_flush);
@@ -218,7 +218,7 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
                                const dsgd_value *x, const double *weights, double divisor)
 {
-    /* Returns before this function touches its stack, which may not be in the cache. */
+    /* Return before the function touches its stack, which may not be in the cache. */
     if (values == NULL)
         return DSGD_ZERO_VALUE;
     return make(values, (dsgd_value_call){DSGD_MADE_COMBINATION, .where = where, .piece = piece,
@@ -329,7 +329,7 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
     const dsgd_buffer buffer = value.node->outputs[value.index];
     if (buffer == NULL || value.node->id > values->diverged_id)
         for (size_t i = 0; i < n; i++)
-            x[i] = NAN; /* the node was skipped after a divergence, or computed before the
+            x[i] = NAN; /* the node was skipped after a divergence, or was computed before the
                          * divergence was known */
     else
         dsgd_executor_get(values, value.node, value.index, x, n);

@@ -25,9 +25,9 @@ enum { DSGD_FUSED_SAMPLES = 256 };
 typedef struct dsgd_values dsgd_values;
 typedef struct dsgd_value_node dsgd_value_node;
 
-/** One chunk of a vector: output `index` of `node`. */
+/** One chunk of a vector, which is output `index` of `node`. */
 typedef struct dsgd_value {
-    dsgd_value_node *node; /* NULL for a chunk of zeros, or for no value if the store is NULL */
+    dsgd_value_node *node; /* NULL for a chunk of zeros, or if the store is NULL */
     uint32_t index;
 } dsgd_value;
 
@@ -54,8 +54,8 @@ typedef struct dsgd_values_config {
     const dsgd_device *device;
     dsgd_problem problem;
     dsgd_stream stream;
-    uint32_t n_threads; /* number of threads in addition to the caller, which computes while it
-                         * waits */
+    uint32_t n_threads; /* number of threads in addition to the calling thread, which computes while
+                         * it waits */
     /*
      * Limit of the host memory for values, in bytes. Above it, a flush waits until all flushed
      * nodes are computed. A device with its own memory has its own limit.
@@ -68,15 +68,16 @@ typedef struct dsgd_values_config {
 /** The result of one evaluation. All members are NAN after a divergence. */
 typedef struct dsgd_evaluation {
     double loss, accuracy; /* loss and accuracy of the evaluated model */
-    double consensus; /* sqrt(mean over the models of the squared distance to their mean) */
+    double consensus; /* sqrt(m), where m is the mean over the models of the squared distance to
+                       * their mean */
 } dsgd_evaluation;
 
 /** A point of a learning curve. */
 typedef struct dsgd_point {
     double virtual_s;
-    double steps; /* steps of all workers divided by P */
-    size_t ticket; /* ticket from dsgd_values_evaluate(); the end of the run reads its result into
-                    * `at` */
+    double steps; /* number of steps of all workers, divided by P */
+    size_t ticket; /* ticket from dsgd_values_evaluate(); at the end of the run, the result is read
+                    * into `at` */
     dsgd_evaluation at;
 } dsgd_point;
 
@@ -87,10 +88,10 @@ typedef struct dsgd_divergence {
 
 /** Statistics of a store since it was opened. */
 typedef struct dsgd_values_stats {
-    /* Numbers of computed operations, and the samples of the gradients. */
+    /* numbers of computed operations of each kind, and number of samples of all gradients */
     uint64_t gradients, gradient_samples, updates, combinations, encodings, evaluations;
     double busy_wall_s; /* wall time in device operations, summed over all threads */
-    double waiting_wall_s; /* wall time that the caller has waited for the threads */
+    double waiting_wall_s; /* wall time for which the caller has waited for the threads */
     size_t peak_bytes; /* largest total size of buffers in use */
 } dsgd_values_stats;
 
@@ -105,7 +106,7 @@ dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics whe
                                    dsgd_values **values, dsgd_error *error);
 void dsgd_values_close(dsgd_values *values);
 
-dsgd_value dsgd_value_retain(dsgd_value value); /* adds a reference to value and returns it */
+dsgd_value dsgd_value_retain(dsgd_value value); /* adds a reference to value, returns value */
 void dsgd_value_release(dsgd_values *values, dsgd_value value);
 
 /** Returns the number of elements of chunk @p piece. Chunk n_pieces is the model state. */
@@ -118,8 +119,8 @@ size_t dsgd_values_size(const dsgd_values *values, size_t piece);
 dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x);
 
 /**
- * Returns a value that is a copy of the model state, state[network->n_state]. Returns
- * DSGD_ZERO_VALUE if the network has no state.
+ * Returns a value that is a copy of the model state @p state, which has network->n_state elements.
+ * Returns DSGD_ZERO_VALUE if the network has no state.
  */
 dsgd_value dsgd_values_state(dsgd_values *values, const double *state);
 
@@ -139,16 +140,16 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
                               dsgd_value g, dsgd_value *v, dsgd_rate rate);
 
 /**
- * Returns sum_i weights[i] x[i] / divisor, summed in order. Zeros are dropped and equal operands
- * are merged. The result of 1 x / 1 is x itself.
+ * Returns sum_i weights[i] x[i] / divisor, summed in order. Zero inputs are dropped, and equal
+ * inputs are merged. The result of 1 x / 1 is x itself.
  */
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
                                const dsgd_value *x, const double *weights, double divisor);
 
 /**
- * Returns Q(x) of one chunk. @p z is the second input, if the codec has two. Q(0), and the result
- * for a chunk without elements, are zeros. @p codec contains the coordinates of its random numbers,
- * so that equal codecs of equal values give one value.
+ * Returns Q(x) of one chunk. @p z is the second input, if the codec has two inputs. Q(0) is zeros,
+ * and so is the result for a chunk without elements. @p codec contains the coordinates of its
+ * random numbers. Therefore equal codecs of equal values give one value.
  */
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
                               const dsgd_codec *codec, dsgd_value x, dsgd_value z);
@@ -163,8 +164,9 @@ size_t dsgd_values_evaluate(dsgd_values *values, size_t n, uint32_t m, const dsg
 
 /**
  * Evaluates the model x[n_pieces] with its state on part @p part of the test set. The result has no
- * consensus. The seed divides the test set into @p n_parts random parts of nearly equal size. A
- * single part has the order of dsgd_values_evaluate(). Returns a ticket.
+ * consensus. The seed divides the test set into @p n_parts random parts of nearly equal size. If
+ * there is only one part, its samples are in the same order as in dsgd_values_evaluate(). Returns a
+ * ticket.
  */
 size_t dsgd_values_evaluate_part(dsgd_values *values, const dsgd_value *x, dsgd_value state,
                                  uint32_t part, uint32_t n_parts);

@@ -18,14 +18,14 @@
 
 /* --- hyperplane, logreg ----------------------------------------------------------------------- */
 
-/** Flattens the input. The model has no layers except the output layer. */
+/** Flattens the input. A linear model has no layers except the output layer. */
 static void linear_layers(const void *params, dsgd_builder *b)
 {
     (void)params;
     dsgd_network_flatten(b);
 }
 
-/** The model of the eager-SGD paper (PPoPP 2020, section 6.2). */
+/** The model is from the eager-SGD paper (PPoPP 2020, section 6.2). */
 static const dsgd_model_kind hyperplane = {
     .about = {.name = "hyperplane",
               .summary = "linear regression: one linear output, squared loss",
@@ -196,7 +196,10 @@ static void attention_block(dsgd_builder *b, int64_t width, int64_t heads)
     dsgd_network_add(b, middle, false);
 }
 
-/** Adds a small decoder: token and position embeddings, then pre-norm blocks as in GPT-2. */
+/**
+ * Adds the layers of a small decoder: token and position embeddings, then pre-norm blocks as in
+ * GPT-2.
+ */
 static void transformer_layers(const void *params, dsgd_builder *b)
 {
     const transformer_params *const p = params;
@@ -231,9 +234,9 @@ typedef struct policy_params {
 
 /**
  * Adds the hidden layer of a policy. The loss is REINFORCE with the mean return of the batch as
- * baseline and an entropy bonus, a reduced form of DD-PPO. A gradient plays batch / environments
- * steps in each environment of the worker. Episodes restart within a batch. The next gradient
- * continues where this one ended, because the environments are the model state.
+ * baseline and with an entropy bonus. It is a reduced form of DD-PPO. A gradient plays batch /
+ * environments steps in each environment of the worker. Episodes restart within a batch. The next
+ * gradient continues where this gradient ended, because the environments are the model state.
  */
 static void policy_layers(const void *params, dsgd_builder *b)
 {

@@ -55,8 +55,8 @@ void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
 }
 
 /**
- * Converts the number @p n of an option to an integer in [1, 65536]. Sets an error if this is not
- * possible.
+ * Converts the number @p n of an option to an integer in [1, 65536]. Sets an error if the number is
+ * not such an integer.
  */
 static uint32_t whole(dsgd_builder *b, double n, const char *what)
 {
@@ -103,7 +103,7 @@ static uint32_t fill(dsgd_builder *b, size_t n_rows, size_t n_columns, double ce
     const uint32_t l = network->n_layers - 1;
     dsgd_layer *const layer = &network->layers[l];
     const uint32_t part = layer->n_params == 0 ? 0 : network->fills[network->n_fills - 1].part + 1;
-    /* Until dsgd_network_end(), the offset is relative to the layer. */
+    /* Until dsgd_network_end(), the offset of the parameters is relative to the layer. */
     network->fills[network->n_fills++] =
         (dsgd_fill){layer->n_params, (uint32_t)n_rows, (uint32_t)n_columns, centre, bound, l, part};
     layer->n_params += n_rows * n_columns;
@@ -139,7 +139,7 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
                         .padding = padding,
                         .biased = biased,
                         .relu = relu},
-           n_inputs * height * width); /* reals of the rows that im2col saves */
+           n_inputs * height * width); /* number of reals in the rows that im2col saves */
     fill(b, n_inputs, n, 0, sqrt(6.0 / (double)n_inputs));
     return biased ? fill(b, 1, n, 0, 0) : dsgd_network_here(b);
 }
@@ -181,7 +181,7 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
                         .totals = network->n_totals,
                         .state = network->n_state},
            0);
-    /* Mean, 1 / deviation, and two sums of the backward pass. */
+    /* The four totals are the mean, 1 / deviation, and two sums of the backward pass. */
     network->n_totals += 4 * (size_t)in.n_columns;
     network->n_state += 2 * (size_t)in.n_columns;
     network->coupled = true;
@@ -211,7 +211,8 @@ uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_col
 uint32_t dsgd_network_layer_norm(dsgd_builder *b)
 {
     const dsgd_tensor in = *here(b);
-    const size_t n_saved = 2 * (size_t)in.n_rows; /* mean and 1 / deviation of each row */
+    const size_t n_saved = 2 * (size_t)in.n_rows; /* the layer saves the mean and 1 / deviation of
+                                                   * each row */
     append(b, (dsgd_layer){.kind = DSGD_LAYER_NORM, .out = in}, n_saved);
     fill(b, 1, in.n_columns, 1, 0);
     return fill(b, 1, in.n_columns, 0, 0);
@@ -222,11 +223,12 @@ uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
     const dsgd_tensor in = *here(b);
     DSGD_ASSERT(b->status != DSGD_OK || in.n_columns % (3 * n_heads) == 0,
                 "%u columns for %u heads", in.n_columns, n_heads);
-    return append(
-        b,
-        (dsgd_layer){
-            .kind = DSGD_ATTENTION, .out = {in.n_rows, in.n_columns / 3, 1}, .n_heads = n_heads},
-        2 * (size_t)n_heads * in.n_rows * in.n_rows); /* attention weights and their gradients */
+    /* the layer saves the attention weights and their gradients */
+    return append(b,
+                  (dsgd_layer){.kind = DSGD_ATTENTION,
+                               .out = {in.n_rows, in.n_columns / 3, 1},
+                               .n_heads = n_heads},
+                  2 * (size_t)n_heads * in.n_rows * in.n_rows);
 }
 
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
@@ -234,14 +236,16 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
     const uint32_t n = whole(b, n_units, "units");
     dsgd_network_linear(b, 4.0 * n, false);
     const uint32_t n_rows = here(b)->n_rows;
-    /* saves per row: 4 gates, cell, previous output, gradients of cell and output */
+    /*
+     * saves per row: 4 gates, the cell, the previous output, and the gradients of cell and output
+     */
     append(b, (dsgd_layer){.kind = DSGD_LSTM, .out = {n_rows, n, 1}}, 8 * (size_t)n_rows * n);
     return fill(b, n, 4 * (size_t)n, 0, 1 / sqrt(n));
 }
 
 /**
- * Sets `adds` and `other_adds` of layers whose input's gradient a later layer has already written.
- * Marks the layers that compute the backward pass of a ReLU of their input.
+ * Sets `adds` and `other_adds` of layers if a later layer has already written the gradient of their
+ * input. Marks the layers that compute the backward pass of a ReLU of their input.
  */
 static void mark_sums(dsgd_network *network)
 {

@@ -1,7 +1,6 @@
 /**
  * @file network.h
- * The builder of networks: each call appends a layer. Shapes follow from the data and the preceding
- * layers.
+ * Builds networks: each call appends a layer. Shapes follow from the data and the preceding layers.
  *
  * Errors are sticky: after the first error, calls do nothing, and dsgd_network_end() returns the
  * error.
@@ -43,7 +42,9 @@ uint32_t dsgd_network_add(dsgd_builder *b, uint32_t other, bool relu);
 uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_columns);
 uint32_t dsgd_network_layer_norm(dsgd_builder *b);
 uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads);
-/** Appends two layers: a linear layer from the input to the gates, and the recurrence. */
+/**
+ * Appends two layers: a linear layer from the input to the LSTM's gates, and the LSTM recurrence.
+ */
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units);
 
 /** Returns the number of the current tensor, which the next layer reads. */
