@@ -4,18 +4,19 @@
  * independently of the other workers.
  *
  * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012. This file is the paper's
- * Downpour SGD if `period` > 1. The worker's loop follows the code released with EASGD, which posts
- * push and fetch together. The staleness of an update is the number of pushes of other workers
- * since the worker's last fetch: P - 1 if all workers are equally fast.
+ * Downpour SGD if `period` > 1. The worker's loop follows the code released with EASGD, which
+ * starts the push and the fetch together. The staleness of an update is the number of pushes of
+ * other workers since the worker's last fetch. If all workers are equally fast, the staleness is P
+ * - 1.
  *
- * With one sample per step and plain SGD, the values equal the values of Hogwild! (Niu et al.,
- * NeurIPS 2011). Hogwild! adds atomically to single weights, and the gradient of a sparse sample is
- * zero where the sample is zero. The messages of this file are not sparse.
+ * With one sample per step and plain SGD, A-PSGD computes the same values as Hogwild! (Niu et al.,
+ * NeurIPS 2011). Hogwild! updates single weights atomically. If samples are sparse, Hogwild! writes
+ * only a few weights per step. The messages of A-PSGD are always dense.
  */
 #include "sim/algorithm.h"
 
 typedef struct a_psgd_params {
-    int64_t period; /* local steps per push and fetch */
+    int64_t period; /* number of local steps between two exchanges with the server */
     int64_t servers;
 } a_psgd_params;
 
@@ -40,7 +41,9 @@ static void a_psgd_work(dsgd_node *self)
     }
 }
 
-/** Fetches the model for a repaired worker. Updates that the worker had not pushed are lost. */
+/**
+ * Makes a repaired worker fetch the model. The worker has lost the updates that it had not pushed.
+ */
 static void a_psgd_comes_back(dsgd_node *self, int peer)
 {
     (void)peer;

@@ -6,26 +6,33 @@
  * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient
  * descent", ICML 2018, Algorithm 1. Workers of odd rank are active: they start averages. Workers of
  * even rank are passive: they answer. Option `variant` selects the paper's algorithm or one of
- * three released codes that differ from it. Variants gossip_process and shared_copy average in an
- * endless loop during the computation.
+ * three released codes that differ from it. The variants gossip_process and shared_copy average the
+ * model repeatedly during the computation.
  */
 #include "sim/algorithm.h"
 
 typedef struct ad_psgd_params {
     int variant;
-    dsgd_spec graph; /* communication graph; if it is empty, the variant chooses the neighbours */
+    dsgd_spec graph; /* communication graph; if the option is empty, the variant chooses the
+                      * neighbours */
     int64_t averagings;
 } ad_psgd_params;
 
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
-enum { OWN = -1, ENDLESS = -2 }; /* special values of option averagings */
+enum {
+    OWN = -1,
+    ENDLESS = -2
+}; /* special values of option averagings: the variant's own number,
+    * and an endless loop */
 
 static bool loops(const ad_psgd_params *p)
 {
     return p->variant == GOSSIP_PROCESS || p->variant == SHARED_COPY;
 }
 
-/** Returns the number of averagings per gradient, or ENDLESS. */
+/**
+ * Returns the number of averagings per gradient. Returns ENDLESS if a worker averages in a loop.
+ */
 static int64_t averagings(const ad_psgd_params *p)
 {
     return p->averagings != OWN ? p->averagings : loops(p) ? ENDLESS : 1;
@@ -37,17 +44,17 @@ static bool is_active(const dsgd_node *self)
 }
 
 /**
- * Returns the neighbour for this round. If the graph has several neighbours, the choice is random.
- * Needs P > 1.
+ * Returns the neighbour with which a worker averages in this round. If the graph has several
+ * neighbours, the choice is random. There must be at least two workers.
  */
 static int neighbour(dsgd_node *self, int64_t round)
 {
     const ad_psgd_params *p = self->params;
     const bool own = p->graph.about == NULL;
     const int n_workers = self->n_workers;
-    if (own && p->variant == PAPER) /* chooses a random passive worker */
+    if (own && p->variant == PAPER) /* The paper's algorithm chooses a random passive worker. */
         return 2 * (int)dsgd_random_below(self, (uint64_t)(n_workers + 1) / 2);
-    if (own && p->variant == PULL) /* chooses a random other worker */
+    if (own && p->variant == PULL) /* Variant pull chooses a random other worker. */
         return (self->rank + 1 + (int)dsgd_random_below(self, (uint64_t)n_workers - 1)) % n_workers;
     const dsgd_neighbours *of = dsgd_neighbours_of(
         self, own ? &dsgd_graph_exponential_pairs : &p->graph, round, DSGD_COLUMN_STOCHASTIC);
@@ -61,19 +68,20 @@ static void paper_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        /* Computes g at the present x; the averages below change x during the computation. */
+        /* Computes the gradient g at the present x. Averages change x during this computation. */
         dsgd_gradient(self, g, x);
         for (int64_t i = 0; is_active(self) && i < n; i++)
             dsgd_pair_average(self, x, neighbour(self, self->step * n + i));
-        dsgd_local_step(self, x, g); /* applies the stale gradient to the current x */
+        dsgd_local_step(self, x, g); /* applies gradient g, which was computed at an older x, to the
+                                      * current x */
     }
 }
 
 /**
- * Worker of variant gossip_process, SGP's released code. A second process, gossip_process_assist(),
- * averages the model without a pause. Between two of its averages the worker applies the previous
- * gradient, while it computes the next gradient. The worker waits only if the previous gradient has
- * not yet been applied.
+ * The program of a worker of variant gossip_process (SGP's released code). A second process,
+ * gossip_process_assist(), averages the model without a pause. The worker computes a gradient.
+ * During this time it applies the previous gradient between two averages. The worker waits only if
+ * the previous gradient has not yet been applied.
  */
 static void gossip_process_work(dsgd_node *self)
 {
@@ -93,8 +101,8 @@ static void gossip_process_work(dsgd_node *self)
 }
 
 /**
- * Averages the model in rounds. Both workers of a pair know the pair of each round: the passive
- * worker waits for its active partner.
+ * Averages the model in rounds. Both workers of a pair know their partner in each round. The
+ * passive worker waits for its active partner.
  */
 static void gossip_process_assist(dsgd_node *self)
 {
@@ -110,10 +118,10 @@ static void gossip_process_assist(dsgd_node *self)
 }
 
 /**
- * Worker of variant shared_copy, WAGMA's released code. A second process averages a copy of the
- * model without a pause. When the gradient of a chunk is ready, the worker averages x with the
- * copy, writes the average into both, and then applies the gradient to x. Other workers see this
- * gradient one step later.
+ * The program of a worker of variant shared_copy (WAGMA's released code). A second process averages
+ * a copy of the model without a pause. When the gradient of a chunk is ready, the worker averages x
+ * with the copy. It writes the average into both vectors and then applies the gradient to x. Other
+ * workers see this gradient one step later.
  */
 static void shared_copy_work(dsgd_node *self)
 {
@@ -130,9 +138,9 @@ static void shared_copy_work(dsgd_node *self)
 }
 
 /**
- * Averages the copy of the model in a loop. The released code loses values that the worker writes
- * into a tensor during the tensor's exchange, because it overwrites them with the average of old
- * values. This simulator keeps these values.
+ * Averages the copy of the model in a loop. In the released code, an exchange overwrites a tensor
+ * with the average of old values. Values that the worker writes during the exchange are therefore
+ * lost. This simulator keeps these values.
  */
 static void shared_copy_assist(dsgd_node *self)
 {
@@ -146,8 +154,8 @@ static void shared_copy_assist(dsgd_node *self)
 }
 
 /**
- * Worker of variant pull, KungFu's code: fetches the saved model of another worker, averages it
- * with x, applies the gradient to x and saves x.
+ * The program of a worker of variant pull (KungFu's code). It fetches the saved model of another
+ * worker and averages this model with x. Then it applies the gradient to x and saves x.
  */
 static void pull_work(dsgd_node *self)
 {
@@ -195,7 +203,8 @@ static void ad_psgd_assist(dsgd_node *self)
 }
 
 /**
- * Lets a repaired worker fetch the model of @p peer and continue. Its unfinished gradient is lost.
+ * Makes a repaired worker fetch the model of @p peer and continue. The worker has lost its
+ * unfinished gradient.
  */
 static void ad_psgd_comes_back(dsgd_node *self, int peer)
 {
@@ -211,8 +220,8 @@ static void ad_psgd_comes_back(dsgd_node *self, int peer)
 }
 
 /**
- * Returns the traits. All workers of variant gossip_process restart after a failure, because they
- * wait for particular partners.
+ * Returns the traits of the algorithm. If a worker of variant gossip_process fails, all workers
+ * restart, because they wait for particular partners.
  */
 static unsigned ad_psgd_traits(const void *params)
 {
@@ -245,7 +254,9 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
         return dsgd_refuse(
             error, "ad_psgd: averagings must be 1 with variant: pull, got %jd. Leave it out",
             p->averagings);
-    /* With a fixed number of averages, all workers would wait for the slowest. */
+    /*
+     * With a fixed number of averagings, all workers of gossip_process wait for the slowest worker.
+     */
     if (p->averagings >= 0 && p->variant == GOSSIP_PROCESS)
         return dsgd_refuse(error,
                            "ad_psgd: averagings must be endless with variant: gossip_process, "

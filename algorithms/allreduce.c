@@ -12,7 +12,8 @@ static void allreduce_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_allreduce_mean(self, g, DSGD_WORLD); /* g <- mean of all gradients */
-        dsgd_local_step(self, x, g); /* adds the update U of the optimizer, equal at all workers */
+        dsgd_local_step(self, x, g); /* adds the optimizer's update U, which is equal at all
+                                      * workers, to x */
     }
 }
 

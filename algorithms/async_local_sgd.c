@@ -1,20 +1,20 @@
 /**
  * @file async_local_sgd.c
  * Asynchronous local SGD: each worker takes local steps and sends its change to a server. The
- * server applies each change at once. Its momentum is updated once per `delay` arrivals (Delayed
+ * server applies each change at once. It updates its momentum after every `delay` changes (Delayed
  * Nesterov).
  *
  * B. Liu et al., "Asynchronous local-SGD training for language modeling", 2024, arXiv 2401.09135.
- * The update follows the released code of HALoS, whose regional servers have outer learning rate
- * 3.2, momentum 0.9, period 8 and delay 16. The default grace period, and the default outer
- * learning rate for momentum 0.9, come from the authors' released notebook. Its grace period of 0.5
- * s is 1/25 of the round of its fastest worker.
+ * The update follows the released code of HALoS. HALoS's regional servers have an outer learning
+ * rate of 3.2, a momentum of 0.9, a period of 8 and a delay of 16. Two defaults come from the
+ * authors' released notebook: the grace period, and the outer learning rate for a momentum of 0.9.
+ * The notebook's grace period of 0.5 s is 1/25 of the round time of its fastest worker.
  */
 #include "sim/algorithm.h"
 
 typedef struct async_local_sgd_params {
-    int64_t period, delay; /* period: H, local steps per round; delay: N, arrivals per momentum
-                            * update, or AS_MANY_AS_WORKERS */
+    int64_t period, delay; /* period: H, local steps per round; delay: N, number of changes per
+                            * momentum update, or AS_MANY_AS_WORKERS */
     double outer_lr, momentum, c, grace;
     bool dylu;
 } async_local_sgd_params;
@@ -27,8 +27,8 @@ static int64_t arrivals(const async_local_sgd_params *p, int n_workers)
 }
 
 /**
- * Returns the number of local steps of a round. If dylu is true, slow workers take fewer steps, in
- * proportion to the measured times of the first step of all workers.
+ * Returns the number of local steps of a worker's round. If option dylu is true, slow workers take
+ * fewer steps. The number then depends on the measured time of each worker's first step.
  */
 static int64_t steps_of_round(dsgd_node *self)
 {
@@ -51,14 +51,14 @@ static void async_local_sgd_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *start = dsgd_vector_new(self); /* model at the start of the round */
-    double updates = 0; /* number of the server's updates that the model in start contains */
+    double updates = 0; /* number of the server's updates that the start model contains */
     int64_t n = 0, n_done = 0;
     dsgd_copy(self, start, x);
 
     while (dsgd_next_step(self)) {
         if (n == 0)
             n = steps_of_round(self);
-        /* A repaired worker sends no change; it only asks for a model. */
+        /* A repaired worker sends no change; it only requests a model. */
         const bool joins = dsgd_has_joined(self);
         if (!joins) {
             dsgd_gradient(self, g, x);
@@ -79,7 +79,7 @@ static void async_local_sgd_work(dsgd_node *self)
     }
 }
 
-/** State of the server: arrived changes and waiting workers. */
+/** State of the server: the changes that have arrived, and the workers that wait. */
 typedef struct arrived {
     dsgd_vector *m, *delta; /* m: momentum; delta: sum of the changes since the last update of m */
     double updates;
@@ -99,7 +99,7 @@ static void apply_change(dsgd_node *self, arrived *a, dsgd_vector *change)
         dsgd_combine(self, a->m, p->momentum, 1 / n, a->delta);
         dsgd_combine(self, a->delta, 0, 0, a->delta);
     }
-    /* The shares of N successive arrivals add up to 1. */
+    /* The shares of N successive changes add up to 1. */
     const double share = moves ? 1 - p->c * n + p->c : p->c;
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr * share * p->momentum, a->m);
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr / n, change);
@@ -128,7 +128,7 @@ static void async_local_sgd_serve(dsgd_node *self)
                  0,
                  dsgd_memory_new(self, n, sizeof(double)),
                  dsgd_memory_new(self, n, sizeof *a.waits)};
-    /* until_s: end of the grace period, INFINITY if no worker waits. */
+    /* until_s: end of the grace period, INFINITY if no worker waits for a model */
     for (double until_s = INFINITY;;) {
         const dsgd_message *l = dsgd_recv(self, until_s);
         if (l != NULL) {

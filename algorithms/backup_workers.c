@@ -9,7 +9,8 @@
 #include "sim/algorithm.h"
 
 typedef struct backup_workers_params {
-    int64_t backups; /* b, the number of gradients for which a step does not wait, or PUBLISHED */
+    int64_t backups; /* b, the number of gradients that a step does not wait for; PUBLISHED selects
+                      * the paper's number */
     int release;
 } backup_workers_params;
 
@@ -45,19 +46,20 @@ static void backup_workers_work(dsgd_node *self)
 }
 
 /**
- * State of the server. Each step has P tokens, which are handed out in order: token n belongs to
- * step 1 + n / P.
+ * State of the server. Each step has P tokens, which the server gives to workers in order. Token n
+ * belongs to step 1 + n / P.
  */
 typedef struct tokens {
     double step;
     int64_t n_taken;
     int64_t *queue; /* ring of P entries: ranks of the workers that wait for their next step */
-    int64_t n_came, n_gone; /* number of workers that have entered and left the queue so far */
+    int64_t n_came, n_gone; /* n_came: number of workers that entered the queue; n_gone: number that
+                             * left it */
 } tokens;
 
 /**
- * Lets waiting workers begin their next step. If release is TOKENS, each worker needs a token of a
- * step that has begun.
+ * Lets waiting workers begin their next step. If option release is TOKENS, each worker needs a
+ * token of a step that has begun.
  */
 static void hand_out(dsgd_node *self, tokens *t)
 {
@@ -100,7 +102,7 @@ static void backup_workers_serve(dsgd_node *self)
             continue;
         }
         t.queue[t.n_came++ % self->n_workers] = l->from;
-        /* n == 0 here means that the step has just ended */
+        /* if n is 0 here, the step has just ended */
         if (p->release == TOKENS || n == 0)
             hand_out(self, &t);
     }
@@ -117,8 +119,8 @@ static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_
 }
 
 /**
- * Returns the traits. If release is TOKENS, a failed worker keeps its token, so all workers must
- * restart.
+ * Returns the traits of the algorithm. If option release is TOKENS, a failed worker keeps its
+ * token, so all workers must restart.
  */
 static unsigned backup_workers_traits(const void *params)
 {

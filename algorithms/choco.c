@@ -4,9 +4,9 @@
  * worker keep a public copy of its model.
  *
  * A. Koloskova, S. U. Stich, M. Jaggi, "Decentralized stochastic optimization and gossip algorithms
- * with compressed communication", ICML 2019, Algorithm 2 in the order of the paper. Public copies
- * start as zeros. A worker keeps only the weighted sum of its neighbours' public copies, not the
- * single copies.
+ * with compressed communication", ICML 2019, Algorithm 2. The steps have the order of the paper.
+ * Public copies start as zeros. A worker does not store each neighbour's public copy; it stores
+ * only their weighted sum.
  */
 #include "sim/algorithm.h"
 
@@ -20,9 +20,10 @@ enum { BY_ENCODING = -1 };
 /**
  * Returns the consensus step size gamma, by default w / (2 - w). w is the share of the elements
  * that a message contains. If the elements are random, the public copy of an element is 1 / w steps
- * old on average. Consider an eigenvector of I - W with eigenvalue l, and let a = gamma l / w.
- * Between two messages, its squared amplitude is multiplied by 1 - 2 a + a^2 (2 - w). With the
- * default gamma this factor is smallest for l = 1, and it is below 1 for all eigenvalues l < 2.
+ * old on average. Consider an eigenvector of I - W with eigenvalue l, and let a = gamma l / w. From
+ * one message to the next, the squared amplitude of this eigenvector is multiplied by 1 - 2 a + a^2
+ * (2 - w). With the default gamma this factor is smallest for l = 1. The factor is below 1 for all
+ * eigenvalues l < 2.
  */
 static double step_of(const choco_params *p)
 {
@@ -36,9 +37,9 @@ static void choco_work(dsgd_node *self)
     const double gamma = step_of(p);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    /* Public copy of this worker's x, as its neighbours have it. */
+    /* public copy of this worker's x, which equals the copy at its neighbours */
     dsgd_vector *public = dsgd_vector_new(self);
-    /* Sum over the neighbours j of W_ij times the public copy of j. */
+    /* sum, over all neighbours j, of the weight W_ij times the public copy of j */
     dsgd_vector *sum = dsgd_vector_new(self);
     dsgd_vector *q = dsgd_vector_new(self);
 
@@ -51,7 +52,8 @@ static void choco_work(dsgd_node *self)
         dsgd_combine(self, public, 1, 1, q);
         dsgd_gossip(self, q,
                     dsgd_neighbours_of(self, &p->graph, self->step, DSGD_DOUBLY_STOCHASTIC));
-        dsgd_combine(self, sum, 1, 1, q); /* adds the neighbours' weighted differences W_ij q_j */
+        dsgd_combine(self, sum, 1, 1, q); /* adds the weighted differences W_ij q_j of all
+                                           * neighbours j */
         dsgd_combine(self, x, 1, gamma, sum);
         dsgd_combine(self, x, 1, -gamma, public); /* x <- x + gamma (sum - public) */
     }

@@ -1,20 +1,20 @@
 /**
  * @file cluster_based.c
  * Asynchronous SGD in the cluster-based model: processes of a cluster read each other's registers,
- * and clusters exchange messages. Each step ends with rounds of approximate agreement among
- * clusters that together have a majority of all processes. One running process represents its whole
+ * and clusters exchange messages. Each step ends with rounds of approximate agreement. The clusters
+ * that agree together contain a majority of all processes. One running process represents its whole
  * cluster.
  *
  * H. Attiya, N. Schiller, "Asynchronous fully-decentralized SGD in the cluster-based model", CIAC
  * 2023. This file follows the paper's abstract: two layers of communication, crashes, wait-free
- * reads and writes within a cluster, and multidimensional approximate agreement in each step.
- * Arbitrary losses need clusters with a majority of all processes. Strongly convex losses tolerate
- * partitions.
+ * reads and writes within a cluster, and multidimensional approximate agreement in each step. For
+ * arbitrary loss functions, the agreeing clusters must contain a majority of all processes. For
+ * strongly convex loss functions, the network may be partitioned.
  *
- * This simulator makes three assumptions. A register is a copy at each reader, so a write is a
+ * This simulator makes three assumptions. Each reader has a copy of a register, so a write is a
  * message over the links of the cluster, and a read takes no time. An agreement is a mean that
- * includes the values of slow processes. A repaired process takes the values of its registers and
- * messages.
+ * includes the values of slow processes. A repaired process takes over the values of its registers
+ * and messages.
  */
 #include "sim/algorithm.h"
 
@@ -25,22 +25,24 @@ typedef struct cluster_based_params {
 enum { MAJORITY = -1 };
 
 /**
- * The last two values of a process, newest first. If a round is negative, its value does not exist
- * yet.
+ * The last two values of a process, the newest value first. A negative round marks a value that
+ * does not exist yet.
  */
 typedef struct last_values {
     dsgd_vector *x[2];
-    double round[2], latest; /* round: rounds of the two values; latest: highest round that their
-                              * sender knew */
+    double round[2], latest; /* round: rounds of the two values; latest: highest round that the
+                              * sender of the values knew */
 } last_values;
 
 typedef struct process {
     dsgd_vector *x, *value,
-        *sum; /* the model, the value that this process sent, and scratch memory */
-    last_values *by; /* last values of every process; P entries */
-    bool *has_value; /* whether each cluster has a value of this round or a later one; P entries */
-    int64_t n_heard; /* number of processes of the clusters for which has_value is true */
-    double round, latest; /* round: round of this process; latest: highest round that it knows */
+        *sum; /* the model; the value that this process sent; scratch memory for a sum */
+    last_values *by; /* last two values of every process; P entries */
+    bool *has_value; /* true for each cluster that has a value of this round or of a later round; P
+                      * entries */
+    int64_t n_heard; /* number of processes in the clusters that have a value of this round */
+    double round, latest; /* round: present round of this process; latest: highest round that this
+                           * process knows */
 } process;
 
 static int64_t quorum_of(const cluster_based_params *p, int n_workers)
@@ -50,8 +52,8 @@ static int64_t quorum_of(const cluster_based_params *p, int n_workers)
 }
 
 /**
- * Counts the cluster of process @p from if the newest value of @p from belongs to this round or a
- * later one.
+ * Counts the cluster of process @p from if this process has a value of the present round or of a
+ * later round.
  */
 static void count_cluster(const dsgd_node *self, process *s, int from)
 {
@@ -83,8 +85,8 @@ static bool receive(dsgd_node *self, process *s, double until_s)
 }
 
 /**
- * Counts, for a new round, the clusters that have a value. The cluster of this process always
- * counts.
+ * Begins a round: counts the clusters that already have a value of this round. The cluster of this
+ * process always counts.
  */
 static void begin_round(const dsgd_node *self, process *s)
 {
@@ -96,8 +98,8 @@ static void begin_round(const dsgd_node *self, process *s)
 }
 
 /**
- * Sets x to the mean of the values of this round. The mean also includes older values whose senders
- * knew at least the round before the highest known round.
+ * Sets x to the mean of the values of this round. An older value also counts if its sender knew the
+ * highest round or the round before it.
  */
 static void take_mean(dsgd_node *self, process *s)
 {
@@ -125,7 +127,10 @@ static bool agree_once(dsgd_node *self, process *s)
         continue;
     s->latest = fmax(s->latest, s->round);
     dsgd_copy(self, s->value, s->x);
-    /* Each process sends to its next rank first, so that not all send to the same rank at once. */
+    /*
+     * Each process sends first to the rank after its own, so that processes do not all send to the
+     * same rank at once.
+     */
     for (int i = 1; i < self->n_workers; i++)
         dsgd_send(self, (self->rank + i) % self->n_workers, s->value,
                   (double[]){s->round, s->latest}, 2);

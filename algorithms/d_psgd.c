@@ -25,17 +25,17 @@ static void d_psgd_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (p->order == CTA)
-            dsgd_follow(self, x, g); /* sends a chunk of the old x when the gradient of the chunk is
-                                      * ready */
+            dsgd_follow(self, x, g); /* sends a chunk of the old x when the gradient of this chunk
+                                      * is ready */
         if (p->order == ATC)
             dsgd_local_step(self, x, g);
-        for (int64_t i = 0; i < p->rounds; i++) /* x_i <- sum over neighbours of W_ij x_j, with W
-                                                 * doubly stochastic */
+        for (int64_t i = 0; i < p->rounds; i++) /* x_i <- sum of W_ij x_j over all neighbours j; W
+                                                 * is doubly stochastic */
             dsgd_gossip(self, x,
                         dsgd_neighbours_of(self, &p->graph, self->step * p->rounds + i,
                                            DSGD_DOUBLY_STOCHASTIC));
         if (p->order != ATC)
-            /* Adds the update to x; g was computed at x before the average. */
+            /* Adds the update to x. The gradient g was computed before x was averaged. */
             dsgd_local_step(self, x, g);
     }
 }

@@ -1,20 +1,21 @@
 /**
  * @file dadm.c
- * DADM, distributed alternating dual maximization: every worker increases the dual of its own
- * mini-batches, and the resulting models are averaged.
+ * DADM, distributed alternating dual maximization: every worker increases the dual objective of its
+ * own mini-batches, and the resulting models are averaged.
  *
  * S. Zheng, J. Wang, F. Xia, W. Xu, T. Zhang, "A general distributed dual coordinate optimization
  * framework for regularized loss minimization", JMLR 18, 2017. This file has no second regulariser.
  * The algorithm then equals CoCoA+ with sigma' = P (C. Ma et al., ICML 2015). It minimises the mean
  * loss + lambda/2 |x|^2.
  *
- * DADM allows any local solver that increases the local dual. This file uses Prox-SDCA's step of a
- * given length s, a <- a + s (u - a) with u = - phi'(x . z), for which DADM's rate is proved. Let
- * A_B = a z be the dual times its sample. Then the step is A_B <- A_B - s (g + A_B). This step
- * needs no margin and is SDCA without duality (S. Shalev-Shwartz, ICML 2016), also if the model is
- * not linear. Each mini-batch has one A_B, a vector as long as the model. If `batch` is 1, this is
- * one dual per sample. This file does not use the exact maximum in a, because it exists only for
- * linear models and needs margins, which no other algorithm uses.
+ * DADM allows any local solver that increases the local dual objective. This file uses the step of
+ * Prox-SDCA with a given length s, for which DADM's rate is proved: a <- a + s (u - a) with u = -
+ * phi'(x . z). Let A_B = a z be the dual times its sample. Then the step is A_B <- A_B - s (g +
+ * A_B). This step needs no margin, and it also works for models that are not linear. It equals SDCA
+ * without duality (S. Shalev-Shwartz, ICML 2016). Each mini-batch has one A_B, a vector as long as
+ * the model. If `batch` is 1, each sample has one A_B. This file does not use the exact maximum in
+ * a, because the exact maximum exists only for linear models. It would also need margins, which no
+ * other algorithm uses.
  *
  * Any optimizer U may take the step. A_B therefore changes by the change of the model instead of by
  * s (g + A_B). For plain SGD both changes are equal, with s = lr lambda n_l, where n_l is the
@@ -32,8 +33,8 @@ typedef struct dadm_params {
 enum { AVERAGING, ADDING };
 
 /**
- * Returns the dual vector A_B of this step's mini-batch. A_B starts as lambda x_0, so that the
- * model starts as x_0.
+ * Returns the dual vector A_B of this step's mini-batch. A_B starts as lambda x_0, because the
+ * model must start as x_0.
  */
 static dsgd_vector *dual_of(dsgd_node *self, dsgd_vector **duals, dsgd_vector *first)
 {
@@ -65,7 +66,9 @@ static void dadm_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_vector *dual = dual_of(self, duals, first);
         const double s = dsgd_learning_rate(self) * scale;
-        /* Limits s to 1, because a longer step would decrease the dual. */
+        /*
+         * Limits the step length s to 1, because a longer step would decrease the dual objective.
+         */
         const double shorter = s > 1 ? 1 / s : 1;
         dsgd_gradient(self, g, y);
         dsgd_combine(self, g, shorter, shorter, dual);

@@ -5,15 +5,16 @@
  * each other.
  *
  * "Decoupled DiLoCo for resilient distributed pre-training", 2026, arXiv 2604.21428. This file
- * follows the paper's abstract and summaries: a quorum, an adaptive grace window, and weights by
- * tokens. They leave several points open, which this simulator chooses: whole models are exchanged,
- * the values of K, the grace period and the delay, and DiLoCo's outer optimizer.
+ * follows the paper's abstract and summaries: a quorum, an adaptive grace period, and weights by
+ * tokens. These texts leave several points open. This simulator makes the following choices:
+ * learners exchange whole models, the outer optimizer is DiLoCo's optimizer, and K, the grace
+ * period and the delay have its own default values.
  */
 #include "sim/algorithm.h"
 
 typedef struct decoupled_diloco_params {
-    int64_t period, quorum, delay; /* H in local steps, K in changes (or MAJORITY), and tau in local
-                                    * steps */
+    int64_t period, quorum, delay; /* period: H, in local steps; quorum: K, in changes, or MAJORITY;
+                                    * delay: tau, in local steps */
     double grace, outer_lr, outer_momentum;
 } decoupled_diloco_params;
 
@@ -26,12 +27,13 @@ static int64_t quorum_of(const decoupled_diloco_params *p, int n_workers)
 }
 
 /**
- * State of a learner. start is the server's last model. sent is the learner's x at the time of its
- * last request.
+ * State of a learner. start is the last model from the server. sent is the learner's x at the time
+ * of its last request.
  */
 typedef struct learner {
     dsgd_vector *x, *start, *sent, *change;
-    int64_t n, n_sent; /* n: local steps since start; n_sent: value of n at the last request */
+    int64_t n, n_sent; /* n: number of local steps since start; n_sent: value of n at the last
+                        * request */
     double asked; /* number of requests to the server so far */
     bool waits;
 } learner;
@@ -50,13 +52,13 @@ static void send_change(dsgd_node *self, learner *l, dsgd_vector *change)
 }
 
 /**
- * Waits for the server's model until @p until_s. If the model arrives, x becomes this model plus
- * the change of x since the request.
+ * Waits for the server's model until @p until_s. If the model arrives, adds to it the change of x
+ * since the request, and copies the sum to x.
  */
 static void receive_model(dsgd_node *self, learner *l, double until_s)
 {
     const dsgd_message *answer = dsgd_recv(self, until_s);
-    /* Skips the answers to requests from before a failure. */
+    /* Skips answers to requests that were sent before a failure. */
     while (answer != NULL && answer->numbers[0] < l->asked)
         answer = dsgd_recv(self, until_s);
     if (answer == NULL)
@@ -83,7 +85,10 @@ static void decoupled_diloco_work(dsgd_node *self)
             receive_model(self, &l, INFINITY);
             continue;
         }
-        /* Until `delay` steps after the request, the learner does not wait for the answer. */
+        /*
+         * During the first `delay` steps after the request, the learner does not wait for the
+         * answer.
+         */
         if (l.waits)
             receive_model(self, &l, l.n - l.n_sent < p->delay ? dsgd_time_s(self) : INFINITY);
         dsgd_gradient(self, g, l.x);
@@ -100,12 +105,12 @@ static void decoupled_diloco_work(dsgd_node *self)
 
 /** State of the server: changes of the present round and waiting learners. */
 typedef struct outer_round {
-    dsgd_vector *sum, *u; /* sum: sum of the changes, weighted by their local steps; u: outer
-                           * momentum */
-    double steps; /* sum of the weights */
-    int n; /* number of changes in sum */
-    double *asked, *rounds; /* asked: number of each waiting learner's request, else 0; rounds:
-                             * value of done at its last answer ([P] each) */
+    dsgd_vector *sum, *u; /* sum: sum of the changes, weighted by their numbers of local steps; u:
+                           * outer momentum */
+    double steps; /* sum of the weights of all changes */
+    int n; /* number of changes that sum contains */
+    double *asked, *rounds; /* asked: request number of each waiting learner, else 0; rounds: value
+                             * of done at each learner's last answer ([P] each) */
     double done; /* number of outer rounds so far */
 } outer_round;
 
@@ -138,7 +143,7 @@ static void decoupled_diloco_serve(dsgd_node *self)
                      .u = dsgd_vector_new(self),
                      .asked = dsgd_memory_new(self, n, sizeof(double)),
                      .rounds = dsgd_memory_new(self, n, sizeof(double))};
-    /* began_s: start of the round; until_s: end of the grace period. */
+    /* began_s: start of the outer round; until_s: end of the grace period */
     double began_s = 0, until_s = INFINITY;
     for (;;) {
         const dsgd_message *m = dsgd_recv(self, until_s);

@@ -1,17 +1,17 @@
 /**
  * @file dedloc.c
- * DeDLOC: peers collect one large batch of gradients at one model, each at its own speed. They
- * average the gradients, weighted by samples, and take a step. Bandwidths determine the share of
- * the vector that each peer averages.
+ * DeDLOC: peers compute one large batch of gradients at one model, each at its own speed. They
+ * average the gradients, weighted by samples, and take a step. The bandwidth of a peer determines
+ * the share of the vector that the peer averages.
  *
- * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021. The released
- * code determines how the batch is counted in samples, the deadlines, which parts a sum leaves out,
- * and the time that shares minimise. A server stands for the distributed hash table by which peers
- * find each other.
+ * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021. The following
+ * details are from the released code: the count of the batch in samples, the deadlines, the parts
+ * that a sum omits, and the time that the shares minimise. A server replaces the distributed hash
+ * table by which peers find each other.
  *
- * This simulator makes two choices. A peer asks the server after each gradient; the released code
- * polls. A peer that missed a round gets the model of another peer, and its optimizer has missed
- * the round.
+ * This simulator makes two choices. A peer asks the server after each gradient; in the released
+ * code, peers poll. A peer that missed a round receives the model of another peer, but its
+ * optimizer does not make up for the missed round.
  */
 #include "sim/algorithm.h"
 
@@ -25,14 +25,14 @@ enum { BY_BANDWIDTH, EQUAL };
 enum { AS_MANY_AS_WORKERS = -1 };
 
 /*
- * Kinds of messages. The first number of a message is its kind. The second number is a round, or
- * the asking peer's rank (ASK).
+ * Kinds of messages. The first number of a message is its kind. The second number is a round; in a
+ * message of kind ASK, it is the rank of the asking peer.
  */
 enum { NOTHING, REPORT, GO_ON, START, ASK, STATE, PART, MEAN };
 
-enum { FAILED = -1 }; /* round that a repaired peer reports after it has lost its model */
+enum { FAILED = -1 }; /* round number in the report of a repaired peer, which has lost its model */
 
-/** Returns whether a peer computes gradients. The last `auxiliary` peers only average. */
+/** Returns true if a peer computes gradients. The last `auxiliary` peers only compute averages. */
 static bool computes(const dsgd_node *self, int rank)
 {
     const dedloc_params *p = self->params;
@@ -47,14 +47,14 @@ static bool computes(const dsgd_node *self, int rank)
  */
 typedef struct reducer {
     double bandwidth; /* bandwidth of the peer's link in each direction, in any unit */
-    bool contributes; /* the peer also computes a gradient, whose parts it sends to the other
-                       * reducers */
+    bool contributes; /* true if the peer also computes a gradient and sends parts of it to the
+                       * other reducers */
     int64_t pieces; /* number of chunks that this peer averages */
 } reducer;
 
 /**
- * Returns the time that the peer's link needs for a share: the larger of the vectors sent and
- * received, divided by the bandwidth.
+ * Returns the time that the peer's link needs for a share. This time is the larger of the sent
+ * volume and the received volume (in vectors), divided by the bandwidth.
  */
 static double cost(const reducer *r, double share, int n, int n_contributing)
 {
@@ -64,11 +64,11 @@ static double cost(const reducer *r, double share, int n, int n_contributing)
 }
 
 /**
- * Distributes n_pieces equal chunks among n >= 1 reducers such that the slowest link finishes as
- * early as possible. Both directions of all links are assumed to be always busy. Each chunk goes to
- * the reducer with which the maximum cost is smallest. If reducers are equal, the chunk goes to the
- * reducer with the fewest chunks per bandwidth. This greedy choice is optimal: as long as a reducer
- * can take a chunk without exceeding the least possible maximum, the chunk goes to such a reducer.
+ * Distributes n_pieces equal chunks among n >= 1 reducers. The slowest link then finishes as early
+ * as possible, if both directions of all links are always busy. Each chunk goes to the reducer that
+ * keeps the largest cost smallest. If several reducers do so, the chunk goes to the reducer with
+ * the fewest chunks per bandwidth. This greedy choice is optimal, because it exceeds the least
+ * possible maximum only if no reducer can take one more chunk within it.
  */
 static void share_out(reducer *reducers, int n, int64_t n_pieces)
 {
@@ -101,18 +101,18 @@ static void share_out(reducer *reducers, int n, int64_t n_pieces)
 
 typedef struct peer {
     dsgd_vector *x, *g, *sum, *reduced, *mean;
-    double round, samples; /* round: round of the model; samples: number of samples in sum */
+    double round, samples; /* round: round number of the model; samples: number of samples in sum */
     size_t n_pieces;
-    double *parts, *weight; /* number of contributions to each chunk of reduced, NAN if the mean is
-                             * known, and their samples; [n_pieces] each */
-    double *group; /* ranks of the round's members, then the reducer's rank for each chunk; up to P
-                    * + n_pieces entries */
-    int n, n_computing; /* n: members of the group, 0 if the group is not known; n_computing:
+    double *parts, *weight; /* parts: number of contributions to each chunk, NAN if its mean is
+                             * known; weight: their samples; [n_pieces] each */
+    double *group; /* ranks of the round's members, followed by the reducer's rank for each chunk;
+                    * up to P + n_pieces entries */
+    int n, n_computing; /* n: number of members of the group, 0 if unknown; n_computing: number of
                          * members that compute gradients */
     size_t n_means; /* number of chunks whose mean is known */
     int answer; /* kind of the server's last answer */
-    int *asks, n_asks; /* ranks of peers that need this peer's model, sent at the end of the step; P
-                        * entries */
+    int *asks, n_asks; /* asks: ranks of the n_asks peers that need this peer's model after the
+                        * step; P entries */
 } peer;
 
 static void begin_round(peer *p, double round)
@@ -194,7 +194,7 @@ static bool receive(dsgd_node *self, peer *p, double until_s)
     return true;
 }
 
-/** Sends the model to the peers that have asked for it. */
+/** Sends this peer's model to the peers that have asked for a model. */
 static void send_model(dsgd_node *self, peer *p)
 {
     for (int i = 0; i < p->n_asks && i < self->n_workers; i++)
@@ -203,8 +203,8 @@ static void send_model(dsgd_node *self, peer *p)
 }
 
 /**
- * Reports this peer's samples to the server and waits for an answer. Repeats the report after a
- * timeout, because the peer that should send its model may have failed.
+ * Reports this peer's number of samples to the server and waits for an answer. Repeats the report
+ * after a timeout, because the peer that sends the model may have failed.
  */
 static void report_samples(dsgd_node *self, peer *p)
 {
@@ -277,7 +277,10 @@ static void dedloc_work(dsgd_node *self)
               .group = dsgd_memory_new(self, n + n_pieces, sizeof(double)),
               .asks = dsgd_memory_new(self, n, sizeof(int))};
     while (dsgd_next_step(self)) {
-        /* A repaired peer first gets a model; its second report lets others wait for it. */
+        /*
+         * A repaired peer first receives a model. Its second report makes the other peers wait for
+         * it.
+         */
         if (dsgd_has_joined(self)) {
             begin_round(&p, FAILED);
             report_samples(self, &p);
@@ -294,8 +297,8 @@ static void dedloc_work(dsgd_node *self)
 /* --- the server: rounds and reports, without a model ------------------------------------------ */
 
 /**
- * The server's knowledge of a peer. expected: the peer was in the last round or has reported in
- * this round. waits: the peer waits for the start of the averaging.
+ * The server's knowledge of a peer. expected: true if the peer was in the last round or has
+ * reported in this round. waits: true if the peer waits for the start of the averaging.
  */
 typedef struct known {
     bool expected, waits;
@@ -304,16 +307,16 @@ typedef struct known {
 
 typedef struct tracker {
     known *of; /* state of each peer; P entries */
-    double round, samples; /* the present round; its samples of all peers */
+    double round, samples; /* the present round, and the number of samples of all peers in it */
     double until_s; /* latest start of the averaging; INFINITY until the batch is full */
-    double *start; /* numbers of a START message: kind, round, members, reducer of each chunk; 2 + P
-                    * + n_pieces entries */
+    double *start; /* numbers of a START message: its kind, the round, members, and the reducer of
+                    * each chunk; 2 + P + n_pieces entries */
     reducer *reducers; /* reducers of the present round; P entries */
 } tracker;
 
 /**
- * Asks the next expected peer to send its model to @p worker. If there is no such peer, @p worker
- * keeps its own model.
+ * Requests the next expected peer to send its model to @p worker. If there is no such peer, @p
+ * worker keeps its own model.
  */
 static void let_peer_send_model(dsgd_node *self, tracker *t, int worker)
 {

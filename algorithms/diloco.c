@@ -33,7 +33,7 @@ static void diloco_work(dsgd_node *self)
         dsgd_allreduce_mean(self, change, DSGD_WORLD); /* change <- D, the mean of all changes */
         dsgd_combine(self, u, p->outer_momentum, 1, change); /* outer momentum: u <- mu u + D */
         dsgd_combine(self, start, 1, -p->outer_lr, change);
-        /* Completes Nesterov's step: start <- start - outer_lr (D + mu u). */
+        /* Completes Nesterov's step: start <- start - outer_lr (D + mu u) */
         dsgd_combine(self, start, 1, -p->outer_lr * p->outer_momentum, u);
         dsgd_copy(self, x, start);
     }
@@ -67,6 +67,8 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
         {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
-        /* the law is checked within a round, before the first average */
+        /*
+         * The period is longer than the test, so the test checks the law before the first average.
+         */
         {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", 1000})}),
 };

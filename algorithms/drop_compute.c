@@ -4,25 +4,26 @@
  * remaining micro-batches.
  *
  * N. Giladi et al., "DropCompute: simple and more robust distributed synchronous training via
- * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. To choose
- * the threshold automatically, all workers exchange their compute times once, with 8 P bytes per
- * calibration step.
+ * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. If the
+ * threshold is automatic, all workers exchange their compute times once. This exchange has 8 P
+ * bytes per calibration step.
  */
 #include "sim/algorithm.h"
 
 typedef struct drop_compute_params {
-    double threshold; /* threshold in seconds, or NONE or AUTO */
+    double threshold; /* threshold in seconds, NONE (no threshold) or AUTO (automatic threshold) */
     int64_t micro_batches; /* M, the number of micro-batches per step */
     int64_t calibration, spare;
 } drop_compute_params;
 
 enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 6, PAPERS_M = 12 };
 
-/** Measured times of the calibration steps. */
+/** Times that were measured in the calibration steps. */
 typedef struct measured {
     const double *compute_s; /* compute time of each worker in each calibration step;
                               * [P][calibration] */
-    double overhead_s; /* T^c: mean of a step's time minus its longest computation */
+    double overhead_s; /* T^c: mean over the steps of the step's time minus its longest computation,
+                        * in seconds */
 } measured;
 
 static double longest_computation(const dsgd_node *self, const measured *m, int64_t step)
@@ -35,8 +36,8 @@ static double longest_computation(const dsgd_node *self, const measured *m, int6
 }
 
 /**
- * Returns the effective speed-up of threshold @p limit_s: the mean over the steps of (share of the
- * work that is done) / (share of the time that is needed).
+ * Returns the effective speed-up of threshold @p limit_s. The speed-up is the mean over the steps
+ * of (share of the work that is done) / (share of the time that is needed).
  */
 static double effective_speed_up(dsgd_node *self, const measured *m, double limit_s)
 {
@@ -62,9 +63,9 @@ static double effective_speed_up(dsgd_node *self, const measured *m, double limi
 
 /**
  * Returns the candidate threshold with the largest speed-up, or INFINITY if no speed-up is above 1.
- * The largest candidate is the longest measured computation. The smallest candidate is 6 / max(12,
- * M) of the shortest computation; the released code starts at the end of the 6th of 12
- * micro-batches.
+ * The largest candidate is the longest measured computation. The smallest candidate is the shortest
+ * computation times 6 / max(12, M). The released code starts at the end of the 6th of 12 micro-
+ * batches.
  */
 static double best_threshold(dsgd_node *self, const measured *m)
 {
@@ -82,7 +83,8 @@ static double best_threshold(dsgd_node *self, const measured *m)
     for (int c = 0; c < CANDIDATES; c++) {
         const double limit_s = from_s + (longest_s - from_s) * c / (CANDIDATES - 1);
         const double gain = effective_speed_up(self, m, limit_s);
-        if (gain > best + 1e-9) { /* the gain exceeds the best gain by more than a rounding error */
+        if (gain > best + 1e-9) { /* replaces the best gain only if this gain is larger by more than
+                                   * a rounding error */
             best = gain;
             best_s = limit_s;
         }
@@ -91,8 +93,8 @@ static double best_threshold(dsgd_node *self, const measured *m)
 }
 
 /**
- * Returns the threshold for all workers. Gathers the compute times of all workers. Rank 0 chooses
- * the threshold by these times and by its own elapsed time.
+ * Returns one threshold for all workers. Gathers the compute times of all workers. Rank 0 computes
+ * the threshold from these times and from its own elapsed time.
  */
 static double calibrate(dsgd_node *self, const double *mine_s, double wall_s)
 {
@@ -116,12 +118,12 @@ static void drop_compute_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        /* Number of this step within the calibration; negative before the calibration. */
+        /* number of this step within the calibration; negative before the calibration starts */
         const int64_t t = self->step - p->spare;
         if (t == 0)
             began_s = dsgd_time_s(self);
         dsgd_gradient_until(self, g, x, (int)p->micro_batches, t < 0 ? INFINITY : limit_s);
-        /* The mean counts dropped micro-batches as zeros. */
+        /* The mean includes dropped micro-batches as zeros. */
         dsgd_allreduce_mean(self, g, DSGD_WORLD);
         dsgd_local_step(self, x, g);
         if (automatic && t >= 0 && t < p->calibration)

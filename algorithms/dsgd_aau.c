@@ -1,8 +1,8 @@
 /**
  * @file dsgd_aau.c
- * DSGD-AAU: a worker that has finished its step waits until one of its neighbours has finished, and
- * mixes its model with the models of all finished neighbours. The number of partners therefore
- * adapts to the slow workers.
+ * DSGD-AAU: a worker that has finished its step waits until one of its neighbours has finished.
+ * Then it mixes its model with the models of all finished neighbours. The number of partners
+ * therefore adapts to the slow workers.
  *
  * G. Xiong, G. Yan, S. Wang, J. Li, "Straggler-resilient decentralized learning via adaptive
  * asynchronous updates", MobiHoc 2024, arXiv 2306.06559. This file follows the paper's abstract and
@@ -12,13 +12,14 @@
 
 typedef struct dsgd_aau_params {
     dsgd_spec graph;
-    double grace; /* time in seconds for which the end of an iteration waits for more workers */
+    double grace; /* time that an iteration waits for more finished workers before it ends, in
+                   * seconds */
 } dsgd_aau_params;
 
 /**
- * Takes local steps and mixes the model with the partners that the server names. For each partner
- * the server sends two numbers: the partner's rank, and the larger of both workers' numbers of
- * partners.
+ * Takes local steps and mixes the model with the partners that the server selects. For each partner
+ * the server sends two numbers. The first number is the partner's rank. The second number is the
+ * number of partners of this worker or of the partner, whichever is larger.
  */
 static void dsgd_aau_work(dsgd_node *self)
 {
@@ -41,7 +42,7 @@ static void dsgd_aau_work(dsgd_node *self)
         double keep = 1;
         for (int i = 0; i < n; i++) {
             to[i] = (int)l->numbers[2 * i];
-            share[i] = 1.0 / (1 + l->numbers[2 * i + 1]); /* Metropolis weight of the partner */
+            share[i] = 1.0 / (1 + l->numbers[2 * i + 1]); /* Metropolis weight of partner i */
             keep -= share[i];
         }
         const unsigned promises = DSGD_PROMISE_COLUMNS | DSGD_PROMISE_ROWS;
@@ -52,12 +53,12 @@ static void dsgd_aau_work(dsgd_node *self)
 /** State of the server: finished workers and the edges of the present epoch. */
 typedef struct epoch {
     struct {
-        bool finished; /* the worker has finished its step and waits to mix */
-        int next; /* next worker on the path to the representative of this worker's connected part
-                   */
+        bool finished; /* true if the worker has finished its step and waits to mix */
+        int next; /* next worker on the path to the representative of the connected part that
+                   * contains this worker */
         int64_t partners; /* number of finished neighbours; 0 if the worker has not finished */
     } * is; /* state of each worker; P entries */
-    int n_parts; /* number of connected parts of the graph of this epoch's edges */
+    int n_parts; /* number of connected parts of the graph that this epoch's edges form */
     dsgd_neighbour_room room;
 } epoch;
 
@@ -83,7 +84,7 @@ static dsgd_neighbours neighbours_of(dsgd_node *self, const epoch *e, int i)
 
 /**
  * Returns the number of finished neighbours of worker i. If @p new is true, counts only neighbours
- * in another connected part than i.
+ * that are not in the connected part of worker i.
  */
 static int64_t partners_of(dsgd_node *self, const epoch *e, int i, bool new)
 {
@@ -117,8 +118,8 @@ static void send_partners(dsgd_node *self, epoch *e, int i, double *numbers)
 }
 
 /**
- * Ends an iteration: all finished neighbours mix. If this epoch's edges connect all workers, a new
- * epoch begins.
+ * Ends an iteration: all finished neighbours mix their models. If this epoch's edges connect all
+ * workers, a new epoch begins.
  */
 static void iterate(dsgd_node *self, epoch *e, double *numbers)
 {
@@ -143,7 +144,7 @@ static void dsgd_aau_serve(dsgd_node *self)
                .room = {room, room + n, room + 2 * n, dsgd_memory_new(self, n, sizeof(double))}};
     begin_epoch(&e, self->n_workers);
     for (;; iterate(self, &e, numbers)) {
-        /* End of the iteration, INFINITY until a new edge can connect two parts. */
+        /* end of the iteration in seconds; INFINITY until a new edge can connect two parts */
         double until_s = INFINITY;
         for (const dsgd_message *l; (l = dsgd_recv(self, until_s)) != NULL;) {
             e.is[l->from].finished = true;

@@ -1,18 +1,18 @@
 /**
  * @file eager.c
- * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives. From the other
- * workers, the sum takes the present contents of their send buffers.
+ * Eager-SGD, solo and majority: one worker that arrives starts the sum of gradients. The sum uses
+ * the present contents of the other workers' send buffers.
  *
  * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective
- * operations", PPoPP 2020, figure 7. A worker that misses a sum, or applies a sum twice, drifts
- * away from the other workers until the models are synchronised.
+ * operations", PPoPP 2020, figure 7. If a worker misses a sum or applies a sum twice, its model
+ * drifts away from the other models until all models are synchronised.
  */
 #include "sim/algorithm.h"
 
 typedef struct eager_params {
-    int late; /* index into late_words: treatment of late gradients */
-    int64_t limiter; /* steps between synchronous steps; -1 if off */
-    int64_t period; /* steps between two averages of all models; -1 if off */
+    int late; /* treatment of late gradients, as an index into late_words */
+    int64_t limiter; /* number of steps between two synchronous steps; -1 if off */
+    int64_t period; /* number of steps between two averages of all models; -1 if off */
 } eager_params;
 
 enum { LATE_DISCARD = 1 };
@@ -38,9 +38,10 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
             dsgd_combine(self, g, 1, 1, late);
             dsgd_allreduce_sum(self, g, DSGD_WORLD);
         } else {
-            dsgd_partial_sum(self, sum, g, g); /* adds g to the send buffer; g <- latest sum */
+            dsgd_partial_sum(self, sum, g, g); /* adds g to the send buffer, then sets g to the
+                                                * latest sum */
         }
-        /* Late workers have contributed zeros, so the divisor is always P. */
+        /* Late workers have contributed zeros, so the number of workers P is always the divisor. */
         dsgd_divide(self, g, self->n_workers);
         dsgd_local_step(self, x, g);
         if (p->period > 0 && (self->step + 1) % p->period == 0)
@@ -64,7 +65,7 @@ static dsgd_status eager_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("eager-SGD", n_workers, error);
 }
 
-/** Returns the least common multiple of the intervals of option `limiter` and option `period`. */
+/** Returns the least common multiple of the values of options `limiter` and `period`. */
 static int64_t eager_period(const void *params, int n_workers)
 {
     (void)n_workers;

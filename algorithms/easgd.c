@@ -1,7 +1,7 @@
 /**
  * @file easgd.c
- * EASGD and EAMSGD, elastic averaging without and with momentum: workers train independently, tied
- * to a centre by elastic forces.
+ * EASGD and EAMSGD, elastic averaging without and with momentum: workers train independently, but
+ * elastic forces pull each worker and a common centre together.
  *
  * S. Zhang, A. Choromanska, Y. LeCun, "Deep learning with elastic averaging SGD", NeurIPS 2015,
  * Algorithms 1 and 2, and the released code.
@@ -10,7 +10,7 @@
 
 typedef struct easgd_params {
     double beta;
-    int64_t period; /* tau, local steps between two exchanges with the centre */
+    int64_t period; /* tau, the number of local steps between two exchanges with the centre */
     int64_t servers;
     int centre;
     double delta; /* Nesterov momentum of a worker; only EAMSGD uses it */
@@ -19,8 +19,9 @@ typedef struct easgd_params {
 enum { AT_SERVER, AT_ALL };
 
 /**
- * The elastic tie of a worker. e is the force. Only the synchronous variant uses centre and sum.
- * centre is the worker's replica of the centre, and the output. sum is scratch memory.
+ * The elastic connection of a worker to the centre. e is the elastic force. Only the synchronous
+ * variant uses centre and sum. centre is the worker's replica of the centre and the output of the
+ * worker. sum is scratch memory.
  */
 typedef struct elastic {
     double alpha;
@@ -35,8 +36,8 @@ static elastic elastic_new(dsgd_node *self)
 }
 
 /**
- * Computes the force e <- alpha (x - centre) and moves the centre by e; the synchronous variant
- * moves its centre by the sum of all e. The caller must compute x <- x - e.
+ * Computes the force e <- alpha (x - centre) and moves the centre by e. The synchronous variant
+ * moves its centre by the sum of all forces e. The caller must then compute x <- x - e.
  */
 static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
 {
@@ -86,7 +87,7 @@ static void eamsgd_work(dsgd_node *self)
         if (exchanges)
             pull_to_centre(self, &tie, x);
         dsgd_copy(self, ahead, x);
-        /* ahead <- x + delta v, Nesterov's look-ahead point. */
+        /* ahead <- x + delta v, the point at which Nesterov's method computes the gradient */
         dsgd_combine(self, ahead, 1, p->delta, v);
         dsgd_gradient(self, g, ahead);
         dsgd_local_step(self, ahead, g); /* ahead <- x + delta v + U(g) */

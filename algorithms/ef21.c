@@ -1,11 +1,11 @@
 /**
  * @file ef21.c
- * EF21: allreduce SGD that sends compressed changes of gradients. Every worker keeps the sum of the
- * changes that were sent.
+ * EF21: allreduce SGD that sends compressed changes of gradients. Every worker stores the sum of
+ * the changes that have been sent.
  *
  * P. Richtarik, I. Sokolov, I. Fatkhullin, "EF21: a new, simpler, theoretically better, and
  * practically faster error feedback", NeurIPS 2021, Algorithm 2 with g_i = C(gradient) in the first
- * step. The paper has a server; in this file every worker keeps the server's state. Gradients are
+ * step. The paper has a server; in this file every worker stores the server's state. Gradients are
  * computed on mini-batches (the paper's section on stochastic gradients), and the optimizer takes
  * the step.
  */
@@ -20,8 +20,9 @@ static void ef21_work(dsgd_node *self)
     const ef21_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *mine = dsgd_vector_new(self); /* g_i, the sum of this worker's changes */
-    dsgd_vector *mean = dsgd_vector_new(self); /* (1/P) sum of all g_i */
+    dsgd_vector *mine = dsgd_vector_new(self); /* g_i, the sum of the changes that this worker has
+                                                * sent */
+    dsgd_vector *mean = dsgd_vector_new(self); /* (1/P) times the sum of g_i over all workers i */
     dsgd_vector *c = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
@@ -30,7 +31,8 @@ static void ef21_work(dsgd_node *self)
         dsgd_combine(self, c, 1, -1, mine);
         dsgd_encode(self, c, c, &p->encoding); /* c <- the compressed change C(g - g_i) */
         dsgd_combine(self, mine, 1, 1, c);
-        dsgd_allreduce_mean(self, c, DSGD_WORLD); /* c <- mean of all c */
+        dsgd_allreduce_mean(self, c, DSGD_WORLD); /* c <- mean of the compressed changes of all
+                                                   * workers */
         dsgd_combine(self, mean, 1, 1, c);
         dsgd_local_step(self, x, mean);
     }

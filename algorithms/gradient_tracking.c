@@ -1,12 +1,12 @@
 /**
  * @file gradient_tracking.c
- * Gradient tracking and D2: gossip that converges to the optimum of all data, even if the data of
- * the workers differ.
+ * Gradient tracking and D2: gossip that converges to the optimum of all data, even if the workers
+ * have different data.
  *
  * P. Di Lorenzo and G. Scutari, "NEXT: in-network nonconvex optimization", IEEE TSIPN 2016, and A.
  * Nedic et al., SIAM J. Optim. 2017 (DIGing), mix the models before the local step. This file mixes
- * them after the local step, as T. Vogels et al., "RelaySum", NeurIPS 2021, do in their comparison.
- * D2 is from H. Tang et al., ICML 2018, Algorithm 1.
+ * the models after the local step, as T. Vogels et al., "RelaySum", NeurIPS 2021, do in their
+ * comparison. D2 is from H. Tang et al., ICML 2018, Algorithm 1.
  */
 #include "sim/algorithm.h"
 
@@ -22,7 +22,7 @@ static void gradient_tracking_work(dsgd_node *self)
     const gradient_tracking_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    /* Correction of the update u: c + u tracks the mean update of all workers. */
+    /* correction that is added to the update u; c + u tracks the mean update of all workers */
     dsgd_vector *c = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self); /* update U of this step */
     /*
@@ -38,7 +38,7 @@ static void gradient_tracking_work(dsgd_node *self)
         dsgd_copy(self, u, x);
         dsgd_local_step(self, x, g);
         if (p->form == TRACKING) {
-            dsgd_combine(self, u, -1, 1, x); /* u <- the update U: new x - old x */
+            dsgd_combine(self, u, -1, 1, x); /* sets u to the update U, the new x minus the old x */
             dsgd_combine(self, x, 1, 1, c);
             dsgd_combine(self, c, 1, 1, u);
             dsgd_copy(self, mixed, x);
@@ -59,8 +59,8 @@ static void gradient_tracking_work(dsgd_node *self)
 }
 
 /**
- * Computes y <- (I - W) x / about and returns the Rayleigh quotient x (I - W) x / (x x). @p to
- * holds the receivers of each rank, and @p n their number.
+ * Computes y <- (I - W) x / about. Returns the Rayleigh quotient x (I - W) x / (x x). @p to
+ * contains the receivers of each rank, and @p n contains the number of these receivers.
  */
 static double apply_laplacian(int n_workers, const int *n, int *const *to, double about,
                               const double *x, double *y)
@@ -81,12 +81,15 @@ static double apply_laplacian(int n_workers, const int *n, int *const *to, doubl
 
 /**
  * Returns the smallest eigenvalue l of the doubly stochastic matrix W of an undirected graph that
- * does not change. The power iteration returns at least l, and exceeds l by less than 1 % of 1 - l.
+ * does not change. The power iteration returns a value that is at least l. The value exceeds l by
+ * less than 1 % of 1 - l.
  */
 static double least_eigenvalue(const dsgd_spec *pick, int n_workers)
 {
     enum { MOST_ROUNDS = 1000 };
-    /* Random start vector without any symmetry of the graph (Knuth's generator MMIX). */
+    /*
+     * random start vector, which has none of the symmetries of the graph (Knuth's generator MMIX)
+     */
     uint64_t random = 1;
     const size_t p = (size_t)n_workers;
     const dsgd_graph g = {pick->params, n_workers, 0};
@@ -101,10 +104,13 @@ static double least_eigenvalue(const dsgd_spec *pick, int n_workers)
         random = random * 6364136223846793005 + 1442695040888963407;
         x[i] = (double)(random >> 11) / 0x1p53 - 0.5;
     }
-    /* Largest eigenvalue of I - W, which is below 2, and its previous estimate. */
+    /*
+     * most: largest eigenvalue of I - W, which is below 2; before: previous estimate of this
+     * eigenvalue
+     */
     double most = 0, before = -1;
     for (int round = 0; round < MOST_ROUNDS && most - before > 1e-15; round++) {
-        /* Always runs the first 10 rounds, because the estimate may be constant at first. */
+        /* Always run the first 10 rounds, because the estimate may not change at first. */
         before = round < 10 ? -1 : most;
         most = apply_laplacian(n_workers, n, to, most > 0 ? most : 1, x, y);
         double *const old = x;

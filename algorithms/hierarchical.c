@@ -3,14 +3,14 @@
  * Hierarchical SGD: the workers of a cluster synchronise in every step, and all clusters
  * synchronise every `period` steps.
  *
- * T. Lin et al., "Don't use large mini-batches, use local SGD", ICLR 2020, in its hierarchical
- * form, and PyTorch's hierarchical model averager.
+ * T. Lin et al., "Don't use large mini-batches, use local SGD", ICLR 2020 (the hierarchical form),
+ * and PyTorch's hierarchical model averager.
  */
 #include "sim/algorithm.h"
 
 typedef struct hierarchical_params {
     int64_t cluster; /* number of workers per cluster */
-    int64_t period; /* H, steps between two exchanges between clusters */
+    int64_t period; /* H, the number of steps between two exchanges of the clusters */
     int inside, between;
 } hierarchical_params;
 
@@ -24,7 +24,7 @@ static void clusters(const void *params, int n_workers, int *colour)
         colour[i] = i / (int)p->cluster;
 }
 
-/** Puts the first worker of each cluster, which is the cluster's leader, into one group. */
+/** Forms one group of the leaders. The leader of a cluster is its first worker. */
 static void leaders(const void *params, int n_workers, int *colour)
 {
     const hierarchical_params *p = params;
@@ -36,17 +36,17 @@ static void leaders(const void *params, int n_workers, int *colour)
 typedef struct bridge {
     const dsgd_comm *cluster, *leaders;
     bool leads;
-    dsgd_request *round; /* running allreduce of the leaders' models; only used if `between` is
-                          * DELAYED */
-    dsgd_vector *sent, *mean; /* sent: this leader's input of the allreduce; mean: the result of the
-                               * allreduce */
-    dsgd_vector *meeting; /* copy of x for the exchange, because evaluations read x during the
+    dsgd_request *round; /* running allreduce of the leaders' models; used only if option `between`
+                          * is DELAYED */
+    dsgd_vector *sent, *mean; /* sent: the model that this leader gave to the allreduce; mean: the
+                               * result of the allreduce */
+    dsgd_vector *meeting; /* copy of x for the exchange, because evaluations may read x during the
                            * exchange */
 } bridge;
 
 /**
  * Adds a correction to x: the mean of the leaders' models one period ago, minus this leader's model
- * at that time. Then starts the allreduce of the current models.
+ * at that time. Then starts an allreduce of the current models.
  */
 static void add_delayed_mean(dsgd_node *self, bridge *b, dsgd_vector *x)
 {
@@ -67,7 +67,8 @@ static void average_between(dsgd_node *self, bridge *b, dsgd_vector *x)
         return;
     }
     dsgd_copy(self, b->meeting, x);
-    if (p->inside == MODELS) { /* if inside is GRADIENTS, a cluster's models are equal */
+    if (p->inside == MODELS) { /* if option inside is GRADIENTS, all models of a cluster are already
+                                * equal */
         dsgd_collective_run(self, DSGD_REDUCE, b->meeting, 0, b->cluster);
         if (b->leads)
             dsgd_divide(self, b->meeting, dsgd_group_size(p->cluster, self->n_workers));
@@ -111,8 +112,8 @@ static dsgd_status hierarchical_check(const void *params, int n_workers, dsgd_er
 }
 
 /**
- * Returns the traits. If `between` is delayed, the leaders' allreduce overlaps with the allreduces
- * of the clusters.
+ * Returns the traits of the algorithm. If option `between` is DELAYED, the leaders' allreduce
+ * overlaps with the allreduces of the clusters.
  */
 static unsigned hierarchical_traits(const void *params)
 {

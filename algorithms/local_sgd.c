@@ -9,7 +9,7 @@
 
 typedef struct local_sgd_params {
     int64_t period; /* H, the number of local steps per average */
-    int64_t post_local; /* number of first steps that average the models each; -1 if off */
+    int64_t post_local; /* number of steps at the start that each average the models; -1 if off */
     int order;
 } local_sgd_params;
 
@@ -28,8 +28,8 @@ static void local_sgd_work(dsgd_node *self)
         if (p->order == ATC)
             dsgd_local_step(self, x, g);
         else
-            dsgd_follow(self, x, g); /* sends a chunk of the old x when the gradient of the chunk is
-                                      * ready */
+            dsgd_follow(self, x, g); /* sends a chunk of the old x when the gradient of this chunk
+                                      * is ready */
         if (every_step || (self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- mean of all models */
         if (p->order == CTA)

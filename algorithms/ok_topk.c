@@ -1,15 +1,16 @@
 /**
  * @file ok_topk.c
- * Ok-Topk: top-k SGD whose allreduce is sparse too. Its traffic does not grow with P.
+ * Ok-Topk: top-k SGD with a sparse allreduce. The traffic does not grow with the number of workers
+ * P.
  *
  * S. Li, T. Hoefler, "Near-optimal sparse allreduce for distributed deep learning", PPoPP 2022. The
- * selected elements are summed region by region, with one region per worker. Then the k largest
- * elements of the sum are gathered. Elements that are selected at a worker but not in the sum stay
- * in the worker's residual.
+ * vector has one region per worker. Each worker sums the selected elements of its region. Then the
+ * k largest elements of the whole sum are gathered. An element that a worker selects may be missing
+ * in the sum. This element stays in the worker's residual.
  *
  * This file differs from the paper in three points. Both selections are exact in every step; the
- * paper reuses thresholds for tau' steps. Regions have equal numbers of selected elements at no
- * cost. Sizes of messages need no messages of their own.
+ * paper reuses thresholds for tau' steps. Regions always have equal numbers of selected elements;
+ * the balancing costs no time. Workers do not send the sizes of messages in messages of their own.
  */
 #include "sim/algorithm.h"
 
@@ -35,7 +36,7 @@ static void ok_topk_work(dsgd_node *self)
         dsgd_combine(self, e, 1, 1, g); /* adds g to the residual e */
         dsgd_encode(self, mine, e, &encoding);
         dsgd_copy(self, u, mine);
-        dsgd_allreduce_mean(self, u, DSGD_WORLD); /* u <- the largest elements of the mean */
+        dsgd_allreduce_mean(self, u, DSGD_WORLD); /* u <- the mean's largest elements */
         dsgd_mask(self, mine, u);
         /* Removes from e the elements that are in both selections. */
         dsgd_combine(self, e, 1, -1, mine);
@@ -43,7 +44,7 @@ static void ok_topk_work(dsgd_node *self)
     }
 }
 
-/* Words for the values of DSGD_REDUCE_*. */
+/* words for the values of the constants DSGD_REDUCE_* */
 static const char *const reduce_words[] = {"gather", "regions", NULL};
 
 static const dsgd_option ok_topk_options[] = {

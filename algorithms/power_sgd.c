@@ -1,12 +1,12 @@
 /**
  * @file power_sgd.c
- * PowerSGD: allreduces of low-rank factors of the gradient, with error feedback.
+ * PowerSGD: allreduce SGD that sends low-rank factors of the gradient, with error feedback.
  *
  * T. Vogels, S. P. Karimireddy, M. Jaggi, "PowerSGD: practical low-rank gradient compression for
  * distributed optimization", NeurIPS 2019. By default, this file follows the later released code,
- * with one product per step: even steps compute one factor, odd steps the other factor. `products:
- * 2` is the paper's form. Each chunk is one matrix, as close to a square as possible, independently
- * of the tensors in the chunk.
+ * with one product per step. Even steps compute one factor; odd steps compute the other factor.
+ * `products: 2` is the paper's form, with two products per step. Each chunk is one matrix, as close
+ * to a square as possible. The shape does not depend on the tensors in the chunk.
  */
 #include "sim/algorithm.h"
 
@@ -15,7 +15,7 @@ typedef struct power_sgd_params {
 } power_sgd_params;
 
 /**
- * Computes one product with fixed factor @p other: u <- the mean over the workers of the
+ * Computes one product with the fixed factor @p other. Sets u to the mean, over all workers, of the
  * projections of A onto the columns of @p other.
  */
 static void project(dsgd_node *self, const power_sgd_params *p, bool right, dsgd_vector *e,
@@ -23,10 +23,10 @@ static void project(dsgd_node *self, const power_sgd_params *p, bool right, dsgd
 {
     dsgd_low_rank(self, DSGD_FACTOR_ORTHOGONALISE, other, NULL, p->rank, !right);
     dsgd_copy(self, factor, other);
-    /* factor <- A^T p if right is true, else A q. */
+    /* sets factor to A^T p if right is true, else to A q */
     dsgd_low_rank(self, DSGD_FACTOR_PROJECT, factor, e, p->rank, right);
     dsgd_copy(self, u, factor);
-    /* u <- p (A^T p)^T if right is true, else (A q) q^T. */
+    /* sets u to p (A^T p)^T if right is true, else to (A q) q^T */
     dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, other, p->rank, !right);
     dsgd_combine(self, e, 1, -1, u);
     dsgd_allreduce_mean(self, factor, DSGD_WORLD);
@@ -64,7 +64,7 @@ static void power_sgd_work(dsgd_node *self)
     dsgd_low_rank(self, DSGD_FACTOR_DRAW, right, NULL, p->rank, true);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_combine(self, e, 1, 1, g); /* e <- e + g, the matrix A of the projections */
+        dsgd_combine(self, e, 1, 1, g); /* e <- e + g; e is the matrix A of the projections */
         if (p->products == 2)
             project_twice(self, p, e, left, right, u);
         else if (self->step % 2 == 0)
@@ -72,7 +72,9 @@ static void power_sgd_work(dsgd_node *self)
         else
             project(self, p, false, e, right, left, u);
         dsgd_local_step(self, x, u);
-        /* A repaired worker has no part in u and has lost the values that it had not sent. */
+        /*
+         * A repaired worker contributes nothing to u. It has lost the values that it had not sent.
+         */
         if (dsgd_has_joined(self))
             dsgd_combine(self, e, 0, 0, x);
     }

@@ -1,7 +1,7 @@
 /**
  * @file registry.c
- * The table of built-in algorithms, in the order of `dsgd list`, with room for algorithms of
- * plug-ins.
+ * Contains the table of built-in algorithms, in the order of `dsgd list`. The table has free
+ * entries for algorithms of plug-ins.
  */
 #include "sim/registry.h"
 
@@ -27,7 +27,7 @@ enum {
 DSGD_ALGORITHM_LIST(X)
 #undef X
 
-/* Table of all algorithms; the last entry is always NULL. */
+/* table of all algorithms; the last entry is always NULL */
 const dsgd_entry *dsgd_algorithms[N_BUILT_IN + MOST_ADDED + 1] = {
 #define X(name) &dsgd_algorithm_##name.about,
     DSGD_ALGORITHM_LIST(X)
@@ -35,8 +35,8 @@ const dsgd_entry *dsgd_algorithms[N_BUILT_IN + MOST_ADDED + 1] = {
 };
 
 /**
- * Returns whether @p text is a valid name: it contains only letters, digits and _, so it needs no
- * quotes in CSV and YAML.
+ * Returns true if @p text is a valid name of an algorithm. A name contains only letters, digits and
+ * _, so it needs no quotes in CSV and YAML.
  */
 static bool is_name(const char *text)
 {

@@ -1,7 +1,7 @@
 /**
  * @file rennala.c
- * Rennala SGD: asynchronous workers compute gradients at one model until the server has a full
- * batch of gradients. Then running computations are cancelled.
+ * Rennala SGD: asynchronous workers compute gradients at one model until the server has received a
+ * full batch of gradients. Then the server cancels the running computations.
  *
  * A. Tyurin, P. Richtarik, "Optimal time complexities of parallel stochastic optimization methods
  * under a fixed computation model", NeurIPS 2023, and released code.
@@ -15,8 +15,9 @@ typedef struct rennala_params {
 enum { AS_MANY_AS_WORKERS = -1 };
 
 /**
- * Receives the server's answer. An empty message means: continue at the same x. A message with a
- * model replaces x. A notice without a model makes the worker ask for the next model.
+ * Receives the server's answer. After an empty message, the worker continues at the same x. A
+ * message with a model replaces x. After a notice without a model, the worker asks for the next
+ * model.
  */
 static void receive_model(dsgd_node *self, dsgd_vector *x, double *round)
 {
@@ -48,8 +49,8 @@ static void rennala_work(dsgd_node *self)
 }
 
 /**
- * Notifies all workers except @p maker that the next round has begun. A worker gets no second
- * notice before it has asked for the model.
+ * Notifies all workers except @p maker that the next round has begun. A worker receives no second
+ * notice until it has asked for the model.
  */
 static void notify(dsgd_node *self, int maker, int64_t *notified, double round)
 {
@@ -73,7 +74,10 @@ static void rennala_serve(dsgd_node *self)
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
-        /* The gradient is of an older round: its worker sent it before the notice arrived. */
+        /*
+         * The gradient belongs to an older round, because the worker sent it before the notice
+         * arrived.
+         */
         if (l->x != NULL && l->numbers[0] < round) {
             dsgd_message_drop(self, l);
             continue;

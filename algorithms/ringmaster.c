@@ -8,14 +8,15 @@
 #include "sim/algorithm.h"
 
 typedef struct ringmaster_params {
-    int64_t delay; /* R, the staleness limit in updates, or AS_MANY_AS_WORKERS or INFINITE */
+    int64_t delay; /* R, the largest staleness in updates; AS_MANY_AS_WORKERS and INFINITE are
+                    * special values */
 } ringmaster_params;
 
 enum { AS_MANY_AS_WORKERS = -1, INFINITE = -2 };
 
 /**
- * Receives the model, which the server sends in answer to a push. If a notice arrives instead, asks
- * the server for the model.
+ * Receives the model that the server sends as the answer to a push. If a notice arrives instead,
+ * asks the server for the model.
  */
 static void get_model(dsgd_node *self, dsgd_vector *x)
 {
@@ -50,11 +51,11 @@ static void ringmaster_work(dsgd_node *self)
     }
 }
 
-enum { NOTHING = -1 }; /* value of given[] for a worker that was notified */
+enum { NOTHING = -1 }; /* value of given[] for a worker that has received a notice */
 
 /**
- * Notifies the workers whose models are at least R updates old. Each notified worker asks for the
- * newest model.
+ * Notifies the workers that compute at models which are at least R updates old. Each notified
+ * worker asks for the newest model.
  */
 static void cancel_old(dsgd_node *self, int64_t *given, int64_t updates)
 {
@@ -71,13 +72,13 @@ static void cancel_old(dsgd_node *self, int64_t *given, int64_t updates)
 static void ringmaster_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
-    /* Number of updates that each worker's model contains, or NOTHING; P entries. */
+    /* number of updates in each worker's model, or NOTHING after a notice; P entries */
     int64_t *given = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *given);
     int64_t updates = 0;
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
-        /* The worker sent this push before the notice arrived. */
+        /* The worker sent this push before the server's notice arrived. */
         if (l->x != NULL && given[worker] == NOTHING) {
             dsgd_message_drop(self, l);
             continue;

@@ -1,12 +1,13 @@
 /**
  * @file scaffold.c
- * SCAFFOLD: local SGD with control variates. Each local step is corrected by the difference between
- * the mean gradient of all workers and this worker's mean gradient, both of the previous round.
+ * SCAFFOLD: local SGD with control variates. A correction is added to each local step. The
+ * correction is the difference between the mean gradient of all workers and this worker's mean
+ * gradient. Both mean gradients are from the previous round.
  *
  * S. P. Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for federated learning",
  * ICML 2020, Algorithm 1 with all workers in every round. The paper's option II is c_i+ = c_i - c +
  * (x - y_i) / (K lr). If the optimizer is plain SGD, this expression is the mean of the round's
- * gradients. This file always uses that mean, which remains a gradient under any optimizer. Then c
+ * gradients. This file always uses that mean, which is a gradient under any optimizer. Therefore, c
  * is the mean of all c_i.
  */
 #include "sim/algorithm.h"

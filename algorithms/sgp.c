@@ -4,20 +4,20 @@
  * push-sum weights that remove the bias.
  *
  * M. Assran, N. Loizou, N. Ballas, M. Rabbat, "Stochastic gradient push for distributed deep
- * learning", ICML 2019, Algorithms 1 and 2. x is the numerator, w its push-sum weight, and z = x /
- * w the model.
+ * learning", ICML 2019, Algorithms 1 and 2. x is the numerator, w is its push-sum weight, and z = x
+ * / w is the model.
  *
  * OSGP's `delay` limits the number of steps for which a worker leaves a round open. It does not
  * limit the age of the shares. A round ends when its shares have arrived. Shares are matched by the
- * number of their round, and two workers may begin the same round at different steps. If delay >=
- * 2, staleness may therefore exceed `delay` if steps differ in length. If delay = 1, every step is
- * a round.
+ * number of their round, and two workers may begin the same round at different steps. If delay >= 2
+ * and the steps differ in length, the staleness may therefore exceed `delay`. If delay = 1, every
+ * step is a round.
  */
 #include "sim/algorithm.h"
 
 typedef struct sgp_params {
     dsgd_spec graph;
-    int64_t delay; /* steps for which a round may stay open; only OSGP uses it */
+    int64_t delay; /* number of steps for which a round may stay open; used only by OSGP */
 } sgp_params;
 
 static void sgp_work(dsgd_node *self)
@@ -29,7 +29,7 @@ static void sgp_work(dsgd_node *self)
     dsgd_copy(self, x, z);
 
     while (dsgd_next_step(self)) {
-        /* x <- w z, because a repaired worker has received z */
+        /* sets x to w z, because a repaired worker has received the model z */
         if (dsgd_has_joined(self))
             dsgd_bias(self, x, z);
         dsgd_gradient(self, g, z);
@@ -48,15 +48,15 @@ static void osgp_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_request *round = NULL; /* the running gossip round, or NULL */
     int64_t rounds = 0; /* number of rounds begun so far */
-    int64_t begun = 0; /* step in which the last round began */
+    int64_t begun = 0; /* number of the step in which the last round began */
     dsgd_copy(self, x, z);
 
     while (dsgd_next_step(self)) {
         if (dsgd_has_joined(self))
             dsgd_bias(self, x, z);
         /*
-         * Adds the received shares before a forward pass, at the latest `delay` steps after their
-         * round began.
+         * Adds the received shares to x before a forward pass. If the round began `delay` steps
+         * ago, waits for its shares.
          */
         if (round != NULL && (self->step - begun >= p->delay ||
                               dsgd_wait_any(self, DSGD_ON_REQUEST, dsgd_time_s(self)))) {
@@ -71,7 +71,7 @@ static void osgp_work(dsgd_node *self)
         dsgd_debias(self, z, x);
         dsgd_gradient(self, g, z);
         dsgd_local_step(self, x, g);
-        dsgd_debias(self, z, x); /* updates z, which evaluations read */
+        dsgd_debias(self, z, x); /* recomputes the model z, which evaluations read */
     }
 }
 
@@ -106,8 +106,8 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .work = sgp_work,
     .traits = DSGD_QUORUM_COPIES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
-                      {DSGD_LAW_KEEPS_MEAN}, /* holds because every worker has equal numbers of
-                                              * in-peers and out-peers */
+                      {DSGD_LAW_KEEPS_MEAN}, /* The law holds because every worker has equal numbers
+                                              * of in-peers and out-peers. */
                       {DSGD_LAW_REACHES_MEAN},
                       {DSGD_LAW_REACHES_MEAN, DSGD_WITH({"graph=matching", 0})}),
 };

@@ -18,7 +18,7 @@ static void slowmo_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *start = dsgd_vector_new(self);
-    /* Slow momentum: the paper's u multiplied by the learning rate. */
+    /* slow momentum: the learning rate times the paper's u */
     dsgd_vector *u = dsgd_vector_new(self);
     double old_rate = 0;
     dsgd_copy(self, start, x);
@@ -31,8 +31,8 @@ static void slowmo_work(dsgd_node *self)
         const double rate = dsgd_learning_rate(self);
         dsgd_allreduce_mean(self, x, DSGD_WORLD);
         /*
-         * Computes lr u <- beta lr u + (start - x). If the learning rate lr has changed, rescales
-         * the old lr u first.
+         * Computes lr u <- beta lr u + (start - x). If the learning rate lr has changed, first
+         * adapts the old value of lr u to the new rate.
          */
         dsgd_combine(self, u, old_rate > 0 ? p->beta * rate / old_rate : 0, 1, start);
         dsgd_combine(self, u, 1, -1, x);

@@ -9,7 +9,8 @@
 #include "sim/algorithm.h"
 
 typedef struct ssp_params {
-    int64_t slack; /* s, the largest lead over the slowest worker, in steps */
+    int64_t
+        slack; /* s, the largest number of steps by which a worker may lead the slowest worker */
 } ssp_params;
 
 enum { INFINITE = -1 };
@@ -33,27 +34,28 @@ static void ssp_work(dsgd_node *self)
         }
         dsgd_send(self, dsgd_server_address(self, 0), joins ? NULL : u, &(double){0}, joins);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        /* no model means that this worker has failed */
+        /* If no model arrives, this worker has failed. */
         if (l == NULL || l->x == NULL)
             continue;
-        dsgd_copy(self, x, l->x); /* the server's answer allows the next step */
+        dsgd_copy(self, x, l->x); /* The server's answer allows the next step. */
         dsgd_copy(self, fetched, x);
     }
 }
 
 /** State of the server: the clocks of the workers. */
 typedef struct clocks {
-    int64_t *clock; /* number of finished steps of each worker, GONE after a failure; P entries */
-    int64_t *fetched; /* number of updates in each worker's model, WAITS if the worker waits; P
-                       * entries */
-    int64_t least, n_least; /* smallest clock; number of workers with this clock */
+    int64_t *clock; /* number of finished steps of each worker, GONE after the worker has failed; P
+                     * entries */
+    int64_t *fetched; /* number of updates in each worker's model, WAITS if the worker waits for a
+                       * model; P entries */
+    int64_t least, n_least; /* least: smallest clock; n_least: number of workers with this clock */
     int64_t updates; /* number of updates in the server's model */
 } clocks;
 
 enum { WAITS = -1 };
 static const int64_t GONE = INT64_MAX;
 
-/** Sends the model to @p worker if it waits and its lead is at most the slack. */
+/** Sends the model to @p worker if the worker waits and its lead is at most the slack. */
 static void send_if_allowed(dsgd_node *self, clocks *c, int worker)
 {
     const ssp_params *p = self->params;
@@ -65,8 +67,8 @@ static void send_if_allowed(dsgd_node *self, clocks *c, int worker)
 }
 
 /**
- * Handles that a worker with the smallest clock has advanced or failed. If no worker has that clock
- * any more, other workers may continue.
+ * Handles that a worker with the smallest clock has advanced or failed. If no worker has this clock
+ * any more, the smallest clock increases, and waiting workers may continue.
  */
 static void advance_least(dsgd_node *self, clocks *c)
 {
@@ -75,7 +77,7 @@ static void advance_least(dsgd_node *self, clocks *c)
     int64_t least = GONE;
     for (int i = 0; i < self->n_workers; i++)
         least = c->clock[i] < least ? c->clock[i] : least;
-    /* all workers have failed; the first repaired worker continues from least */
+    /* If all workers have failed, the first repaired worker continues from the smallest clock. */
     if (least == GONE)
         return;
     c->least = least;
@@ -85,7 +87,7 @@ static void advance_least(dsgd_node *self, clocks *c)
         send_if_allowed(self, c, i);
 }
 
-/** Removes a failed worker: no other worker waits for it, and it waits for no other worker. */
+/** Removes a failed worker. The other workers do not wait for it any more. */
 static void remove_failed(dsgd_node *self, clocks *c, int worker)
 {
     const bool was_least = c->clock[worker] == c->least;
@@ -98,7 +100,7 @@ static void remove_failed(dsgd_node *self, clocks *c, int worker)
 }
 
 /**
- * Readmits a repaired worker. If the server had noticed its failure, the worker gets the smallest
+ * Readmits a repaired worker. If the server had noticed the failure, the worker gets the smallest
  * clock.
  */
 static void readmit_repaired(dsgd_node *self, clocks *c, int worker)

@@ -10,24 +10,25 @@
 #include "sim/algorithm.h"
 
 typedef struct streaming_diloco_params {
-    int64_t period; /* H, local steps between two exchanges of a fragment */
+    int64_t period; /* H, the number of local steps between two exchanges of one fragment */
     int64_t fragments; /* F, the number of fragments */
-    int64_t delay; /* tau, the local steps that overlap with an exchange */
-    double mixing; /* alpha, the weight of the worker's own fragment */
+    int64_t delay; /* tau, the number of local steps that overlap with an exchange */
+    double mixing; /* alpha, the weight of the worker's own fragment in the mix */
     double outer_lr, outer_momentum;
 } streaming_diloco_params;
 
 static void streaming_diloco_work(dsgd_node *self)
 {
     const streaming_diloco_params *p = self->params;
-    /* Local steps between two exchanges of any fragments. */
+    /* number of local steps between two successive exchanges, of any fragments */
     const int64_t every = p->period / p->fragments;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *global = dsgd_vector_new(self); /* model after the last outer steps */
+    dsgd_vector *global = dsgd_vector_new(self); /* model after the last outer steps of its
+                                                  * fragments */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self); /* outer momentum */
-    dsgd_request *round = NULL; /* the running allreduce, or NULL before the first one */
+    dsgd_request *round = NULL; /* the running allreduce; NULL before the first allreduce */
     dsgd_copy(self, global, x);
 
     while (dsgd_next_step(self)) {
@@ -46,11 +47,11 @@ static void streaming_diloco_work(dsgd_node *self)
         }
         if (s < every)
             continue;
-        /* D: the mean of (global - x), with x of tau steps ago. */
+        /* D, the mean of (global - x), for the x of tau steps ago */
         dsgd_request_wait(self, round, change_f);
         dsgd_combine(self, u_f, p->outer_momentum, 1, change_f); /* outer momentum: u <- mu u + D */
         dsgd_combine(self, global_f, 1, -p->outer_lr, change_f);
-        /* Completes Nesterov's step: global <- global - outer_lr (D + mu u). */
+        /* Completes Nesterov's step: global <- global - outer_lr (D + mu u) */
         dsgd_combine(self, global_f, 1, -p->outer_lr * p->outer_momentum, u_f);
         dsgd_combine(self, x_f, p->mixing, 1 - p->mixing, global_f);
     }

@@ -1,19 +1,19 @@
 /**
  * @file top_k.c
- * Top-k with error feedback: allreduce SGD that sends only the largest elements and keeps the rest
- * for later steps.
+ * Top-k with error feedback: allreduce SGD that sends only the largest elements and keeps the other
+ * elements for later steps.
  *
  * A. F. Aji, K. Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017; S.
  * U. Stich, J.-B. Cordonnier, M. Jaggi, "Sparsified SGD with memory", NeurIPS 2018. The optimizer
  * applies its momentum after the mean. Option `correction` applies momentum before the selection
  * instead, as in Y. Lin et al., "Deep gradient compression", ICLR 2018. If dense vectors need fewer
- * bytes than sparse ones, dense vectors, 2 N (P - 1) / P bytes, are sent.
+ * bytes than sparse vectors, dense vectors with 2 N (P - 1) / P bytes are sent.
  */
 #include "sim/algorithm.h"
 
 typedef struct top_k_params {
     dsgd_selection select;
-    double correction; /* momentum before the selection; -1 if off */
+    double correction; /* momentum that is applied before the selection; -1 if off */
 } top_k_params;
 
 static void top_k_work(dsgd_node *self)
@@ -34,20 +34,22 @@ static void top_k_work(dsgd_node *self)
             dsgd_combine(self, m, 0, 0, x);
         }
         dsgd_gradient(self, g, x);
-        if (p->correction >= 0) { /* momentum of g, added to residual e */
+        if (p->correction >= 0) { /* updates the momentum with g and adds the momentum to the
+                                   * residual e */
             dsgd_combine(self, m, p->correction, 1, g);
             dsgd_combine(self, e, 1, 1, m);
         } else {
             dsgd_combine(self, e, 1, 1, g); /* adds g to the residual e */
         }
         dsgd_encode(self, q, e, &encoding);
-        dsgd_combine(self, e, 1, -1, q); /* keeps the elements that are not sent */
-        if (p->correction >= 0) { /* m <- 0 for the elements that q contains */
+        dsgd_combine(self, e, 1, -1, q); /* removes the sent elements q from the residual e */
+        if (p->correction >= 0) { /* sets the momentum m to 0 for the elements that q contains */
             dsgd_copy(self, sent, m);
             dsgd_mask(self, sent, q);
             dsgd_combine(self, m, 1, -1, sent);
         }
-        dsgd_allreduce_mean(self, q, DSGD_WORLD); /* q <- mean of all q, by an allgather */
+        dsgd_allreduce_mean(self, q, DSGD_WORLD); /* sets q to the mean of q over all workers, by an
+                                                   * allgather */
         dsgd_local_step(self, x, q);
     }
 }

@@ -9,7 +9,7 @@
 #include "sim/algorithm.h"
 
 typedef struct wagma_params {
-    int64_t group; /* group size S; -1 for the square root of P */
+    int64_t group; /* group size S; -1 selects the square root of P */
     int64_t period;
     int order;
     bool rotate, late_check;
@@ -17,15 +17,18 @@ typedef struct wagma_params {
 
 enum { ATC, CTA };
 
-/** Returns log2 of the group size S. The square root of P is rounded up to a power of two. */
+/**
+ * Returns log2 of the group size S. If S is the square root of P, it is rounded up to a power of
+ * two.
+ */
 static int group_bits(const wagma_params *p, int n_workers)
 {
     return p->group < 0 ? (dsgd_log2(n_workers) + 1) / 2 : dsgd_log2(p->group);
 }
 
 /**
- * Returns the rank bits in which the members of a group differ. In step t these are bits (t g + r)
- * mod G for r = 0 .. g - 1, with g = log2 S and G = log2 P.
+ * Returns the rank bits in which the members of a group differ. In step t these are the bits (t g +
+ * r) mod G for r = 0 .. g - 1, with g = log2 S and G = log2 P.
  */
 static dsgd_group wagma_group(const void *params, int n_workers, int64_t t)
 {
@@ -54,15 +57,15 @@ static void wagma_work(dsgd_node *self)
         /* adds the update U of the optimizer to x */
         if (p->order == ATC)
             dsgd_local_step(self, x, g);
-        /* requests a chunk of the old x when its gradient is ready */
+        /* requests a chunk of the old x when the gradient of this chunk is ready */
         else
             dsgd_follow(self, x, g);
         if ((self->step + 1) % p->period == 0) {
-            /* Averages all models; waits for all workers. */
+            /* Averages the models of all workers. Waits for all workers. */
             dsgd_allreduce_mean(self, x, DSGD_WORLD);
             dsgd_partial_publish(self, average, x);
         } else {
-            /* x <- sum / S; a late worker computes x <- (sum + x) / (S + 1). */
+            /* x <- sum / S; if this worker is late, x <- (sum + x) / (S + 1) */
             dsgd_partial_mix(self, average, x, p->late_check ? size : 0, size + 1);
         }
         if (p->order == CTA)

@@ -1,8 +1,8 @@
 /**
  * @file zero.c
- * ZeRO: allreduce SGD in which each worker keeps only a share of the optimizer's state (stage 1),
- * also of the gradients (stage 2), and also of the model (stage 3). In stage 3 a worker gathers the
- * model unit by unit for its computation.
+ * ZeRO: allreduce SGD in which each worker keeps only a share of the optimizer's state (stage 1).
+ * In stage 2, a worker also keeps only a share of the gradients. In stage 3, a worker also keeps
+ * only a share of the model and gathers the model unit by unit for its computation.
  *
  * S. Rajbhandari, J. Rasley, O. Ruwase, Y. He, "ZeRO: memory optimizations toward training trillion
  * parameter models", SC 2020, sections 5 and 7. Stage 3 follows the order of PyTorch's FSDP (Y.
@@ -16,11 +16,11 @@ typedef struct zero_params {
     bool reshard_after_forward;
 } zero_params;
 
-/** Units of the model, which stage 3 gathers one by one. */
+/** units of the model, which stage 3 gathers one after another */
 typedef struct units {
     size_t n;
     dsgd_vector **x, **g; /* model and gradient of each unit; n entries */
-    dsgd_request **sum; /* reduce-scatter of each unit's gradient; n entries */
+    dsgd_request **sum; /* running reduce-scatter of each unit's gradient; n entries */
 } units;
 
 static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
@@ -37,8 +37,8 @@ static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 }
 
 /**
- * Computes g <- the sum of all gradients, of which each worker receives its share, as in a
- * reduce-scatter.
+ * Sets g to the sum of all gradients. As in a reduce-scatter, each worker receives only its share
+ * of this sum.
  */
 static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
 {
@@ -47,7 +47,7 @@ static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
     for (size_t u = of->n; u-- > 0;) {
         dsgd_request_wait(self, gathered, of->x[u]);
         dsgd_compute_pass(self, NULL, of->x[u]);
-        /* gathers the next unit, so at most two units are complete at a time */
+        /* Gathers the next unit. At most two units are complete at a time. */
         if (u > 0)
             gathered = dsgd_collective_begin(self, DSGD_ALLGATHER, of->x[u - 1], DSGD_WORLD);
     }

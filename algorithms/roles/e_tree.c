@@ -5,15 +5,20 @@
  * another server, averages the aggregators' models.
  *
  * This file is E-Tree (L. Yang et al., arXiv 2008.01553) with given groups, an example of RoleML
- * (Y. Tan et al., Middleware 2024). Each trainer sends a model up and receives a model once per
- * `period`. Each aggregator does so after every `rounds` averages.
+ * (Y. Tan et al., Middleware 2024). Once per `period`, each trainer sends a model to its aggregator
+ * and receives a model. After every `rounds` averages, each aggregator sends a model to the
+ * coordinator and receives a model.
  */
 #include "sim/algorithm.h"
 
 typedef struct e_tree_params {
     int64_t period, rounds, group;
 } e_tree_params;
-enum { COORDINATOR, AGGREGATORS }; /* server numbers: coordinator, then aggregators */
+enum {
+    COORDINATOR,
+    AGGREGATORS
+}; /* numbers of the servers: the coordinator is server 0; the
+    * aggregators follow */
 
 static int e_tree_servers(const void *params, int n_workers)
 {
@@ -21,7 +26,7 @@ static int e_tree_servers(const void *params, int n_workers)
     return AGGREGATORS + n_workers / dsgd_group_size(p->group, n_workers);
 }
 
-/** The program of a trainer. */
+/** Executes the program of a trainer. */
 static void e_tree_work(dsgd_node *self)
 {
     const e_tree_params *p = self->params;
@@ -40,15 +45,15 @@ static void e_tree_work(dsgd_node *self)
 }
 
 /**
- * The program of an aggregator or of the coordinator: averages its children's models and sends them
- * the mean.
+ * Executes the program of an aggregator or of the coordinator. It averages the models of its
+ * children in the tree and sends them the mean.
  */
 static void e_tree_serve(dsgd_node *self)
 {
     const e_tree_params *p = self->params;
     const int group = dsgd_group_size(p->group, self->n_workers);
     const bool root = self->rank == COORDINATOR;
-    const int n = root ? self->n_workers / group : group; /* number of children */
+    const int n = root ? self->n_workers / group : group; /* number of children in the tree */
     const int first = root ? self->n_workers + AGGREGATORS : (self->rank - AGGREGATORS) * group;
     dsgd_vector *x = dsgd_vector_new(self);
 

@@ -1,11 +1,12 @@
 /**
  * @file federated.c
- * Federated learning with three roles. Trainers train. A coordinator has the model and chooses the
- * trainers of the next round. An aggregator averages the models of these trainers. Coordinator and
- * aggregator are functions of one server.
+ * Federated learning with three roles. Trainers train. A coordinator keeps the model and chooses
+ * the trainers of the next round. An aggregator averages the models of these trainers. Coordinator
+ * and aggregator are functions of one server.
  *
  * B. McMahan et al., AISTATS 2017, as in an example of RoleML (Y. Tan et al., Middleware 2024). In
- * each round the server sends one model to each chosen trainer and receives one model from each.
+ * each round the server sends the model to each chosen trainer and receives one model from each
+ * chosen trainer.
  */
 #include "sim/algorithm.h"
 
@@ -14,14 +15,14 @@ typedef struct federated_params {
     double ratio;
 } federated_params;
 
-/** The program of a trainer. */
+/** Executes the program of a trainer. */
 static void federated_work(dsgd_node *self)
 {
     const federated_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
-    /* Waits until the coordinator chooses this trainer. */
+    /* Wait until the coordinator chooses this trainer. */
     dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -31,17 +32,17 @@ static void federated_work(dsgd_node *self)
             dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x);
         }
     }
-    /* An empty message tells the server that this trainer leaves. */
+    /* An empty message informs the server that this trainer leaves. */
     dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
 }
 
 typedef struct clients {
-    bool *away; /* whether each trainer is training or has left; P entries */
-    int n, chosen; /* n: number of trainers that have not left; chosen: number of trainers of this
+    bool *away; /* true for each trainer that is training or has left; P entries */
+    int n, chosen; /* n: number of trainers that have not left; chosen: number of trainers in this
                     * round */
 } clients;
 
-/** The coordinator: sends its model to random trainers. */
+/** Does the coordinator's work: sends the model to random trainers. */
 static void choose(dsgd_node *self, clients *c)
 {
     const federated_params *p = self->params;
@@ -56,7 +57,7 @@ static void choose(dsgd_node *self, clients *c)
     }
 }
 
-/** The aggregator: computes the mean of the chosen trainers' models. */
+/** Does the aggregator's work: computes the mean of the chosen trainers' models. */
 static void aggregate(dsgd_node *self, clients *c, dsgd_vector *sum)
 {
     int n = 0;

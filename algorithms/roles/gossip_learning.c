@@ -1,11 +1,11 @@
 /**
  * @file gossip_learning.c
- * Gossip learning, in which each worker has all three roles. The aggregator sums the models that
- * arrive and sends its worker's model to a random peer. The coordinator merges the sum with the
- * worker's own model. The trainer trains the result. There is no server.
+ * Gossip learning, in which each worker has three roles. The aggregator sums the models that arrive
+ * and sends its worker's model to a random peer. The coordinator merges the sum with the worker's
+ * own model. The trainer trains the merged model. There is no server.
  *
- * A peer of RoleML trains only after a model has arrived, so a peer that no other peer chooses
- * stands still. In this file such a peer continues to train after its `patience` ends.
+ * A peer of RoleML trains only after a model has arrived. If no other peer chooses it, the peer
+ * never trains. In this file such a peer continues to train after the time `patience`.
  *
  * R. Ormandi et al., 2013, as in an example of RoleML (Y. Tan et al., Middleware 2024). Each worker
  * sends one model per `period`.
@@ -18,8 +18,8 @@ typedef struct gossip_learning_params {
 } gossip_learning_params;
 
 /**
- * The aggregator: waits for the first model, at most until @p until_s. Sums all models that have
- * arrived, and returns their number.
+ * Does the aggregator's work: waits for the first model, at most until @p until_s. Sums all models
+ * that have arrived. Returns the number of these models.
  */
 static int collect(dsgd_node *self, dsgd_vector *sum, double until_s)
 {
@@ -32,14 +32,14 @@ static int collect(dsgd_node *self, dsgd_vector *sum, double until_s)
     return n;
 }
 
-/** The aggregator: sends x to a random peer. */
+/** Does the aggregator's work: sends x to a random peer. */
 static void propagate(dsgd_node *self, dsgd_vector *x)
 {
     const int peer = (int)dsgd_random_below(self, (uint64_t)self->n_workers - 1);
     dsgd_send(self, peer + (peer >= self->rank), x, NULL, 0);
 }
 
-/** The coordinator: x <- the mean of x and of the models that have arrived. */
+/** Does the coordinator's work: sets x to the mean of x and of the models that have arrived. */
 static void merge(dsgd_node *self, dsgd_vector *x, dsgd_vector *sum)
 {
     const gossip_learning_params *p = self->params;
@@ -58,7 +58,7 @@ static void gossip_learning_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         if (self->step > 0 && self->step % p->period == 0 && self->n_workers > 1)
             merge(self, x, sum);
-        dsgd_gradient(self, g, x); /* the trainer: takes a local step */
+        dsgd_gradient(self, g, x); /* Does the trainer's work: takes a local step. */
         dsgd_local_step(self, x, g);
         if ((self->step + 1) % p->period == 0 && self->n_workers > 1)
             propagate(self, x);

@@ -1,7 +1,7 @@
 /**
  * @file argp.c
- * Implements argp with getopt_long(). The option --usage prints the same text as --help, and lines
- * are not wrapped.
+ * Implements argp with getopt_long(). The option --usage prints the same text as --help. Lines are
+ * not wrapped.
  */
 #include <argp.h>
 #include <getopt.h>
@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-enum { HELP = 1 }; /* key of --help and --usage, which have no letter */
+enum { HELP = 1 }; /* key of the options --help and --usage, which have no short form */
 
 int argp_err_exit_status = 64;
 
@@ -59,7 +59,7 @@ error_t argp_parse(const struct argp *argp, int count, char **words, unsigned fl
     options[n] = (struct option){.name = "help", .val = HELP};
     options[n + 1] = (struct option){.name = "usage", .val = HELP};
     struct argp_state state = {count, words, 1, input};
-    optind = 0; /* Make getopt_long() start at the first word again. */
+    optind = 0; /* Make getopt_long() start at the first word again in the next call. */
     for (int key = 0; (key = getopt_long(count, words, letters, options, NULL)) != -1;) {
         if (key == '?')
             exit(argp_err_exit_status);

@@ -1,14 +1,14 @@
 /**
  * @file child.c
  * Replaces base/child.c in a build without processes. The work of a child is executed at once,
- * before its caller continues. Then its memory is freed, as at the end of a process.
+ * before its caller continues. Afterwards its memory is freed, as at the end of a process.
  */
 #include "base/child.h"
 
 #include <sys/mman.h>
 
-static pid_t done; /* number of a child that has ended and for which the caller has not waited; 0 if
-                    * there is none */
+static pid_t done; /* number of a child that has ended but has not been waited for; 0 if there is no
+                    * such child */
 static int state_of_done;
 
 pid_t dsgd_fork(void)
@@ -31,7 +31,8 @@ pid_t dsgd_child_start(int (*work)(const void *argument), const void *argument, 
         return -1;
     }
     void *const mark = dsgd_mark();
-    *said = -1; /* The user already sees stderr, so the caller needs no descriptor. */
+    *said = -1; /* The child has already written to the user's stderr, so the caller needs no
+                 * descriptor. */
     /* Store the exit status in the form that waitpid() returns. */
     state_of_done = work(argument) << 8;
     dsgd_drop(mark);

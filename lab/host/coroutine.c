@@ -9,10 +9,7 @@
 
 #include "base/status.h"
 
-/*
- * Size of a fiber's C stack, and size of the memory for a fiber's state while it is stopped, in
- * bytes.
- */
+/* size of a fiber's C stack, and size of the memory that saves a stopped fiber's state, in bytes */
 enum { STACK_BYTES = 128 << 10, NOTES_BYTES = 16 << 10 };
 
 typedef struct fiber {
@@ -26,7 +23,7 @@ static struct {
     emscripten_fiber_t of;
     char notes[NOTES_BYTES];
 } process;
-static dsgd_coroutine *running; /* coroutine that is running now */
+static dsgd_coroutine *running; /* the coroutine that is running now */
 
 static void begin(void *nothing)
 {
@@ -38,7 +35,8 @@ void dsgd_coroutine_open(dsgd_coroutine *coroutine, void (*body)(void *argument)
 {
     fiber *f = unused;
     if (f == NULL) {
-        f = aligned_alloc(_Alignof(fiber), sizeof *f); /* malloc() would align only to 8 bytes. */
+        f = aligned_alloc(_Alignof(fiber), sizeof *f); /* malloc() would align the memory to only 8
+                                                        * bytes. */
         if (f == NULL)
             dsgd_no_memory();
         f->next = all;
@@ -69,7 +67,7 @@ void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
 void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
 {
     fiber *const f = from->context;
-    /* It is safe to reuse the fiber, because no coroutine is opened before the switch below. */
+    /* The fiber can be reused safely, because no coroutine is opened before the switch below. */
     f->next_unused = unused;
     unused = f;
     running = to;

@@ -1,7 +1,7 @@
 /**
  * @file main.c
- * Calls the program's main() for each command of an instance. Keeps its exit status, because
- * Emscripten loses the status if fibers have run.
+ * Calls the program's main() for each command of an instance. Stores the exit status, because
+ * Emscripten loses the exit status if fibers have run.
  */
 #include <emscripten.h>
 
@@ -9,7 +9,8 @@
 
 int dsgd_main(int count, char **words);
 
-static int status; /* exit status of the command; -1 while it runs or after a call of exit() */
+static int status; /* exit status of the command; -1 while the command runs or after a call of
+                    * exit() */
 
 EMSCRIPTEN_KEEPALIVE int dsgd_ended(void);
 int dsgd_ended(void)
@@ -19,7 +20,8 @@ int dsgd_ended(void)
 
 int main(int count, char **words)
 {
-    dsgd_drop(NULL); /* Free the memory of the previous command, which may have ended by exit(). */
+    dsgd_drop(NULL); /* Free the memory of the previous command, because that command may have ended
+                      * by exit(). */
     status = -1;
     status = dsgd_main(count, words);
     return status;
