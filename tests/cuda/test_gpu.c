@@ -35,7 +35,7 @@ static void set_number(const char *name, size_t value)
     setenv(name, dsgd_xprintf("%zu", value), 1);
 }
 
-/** Returns the memory of GPU @p k that is in use. */
+/** Returns the number of bytes of GPU @p k that are in use. */
 static size_t held_bytes(uint32_t k)
 {
     dsgd_device_survey before;
@@ -61,7 +61,8 @@ static rig *large_rig(void)
 /** Returns workers whose numerics run on the GPU @p place. */
 static crew opened(const dsgd_device_place *place)
 {
-    const rig *const r = large_rig(); /* only its problem is used, not its CPU context */
+    const rig *const r = large_rig(); /* the crew uses only the problem of this rig, not its CPU
+                                       * context */
     const dsgd_values_config config = {.device = emulated(),
                                        .problem = r->problem,
                                        .stream = {1, r->data.train.n, WORKERS, BATCH},
@@ -72,8 +73,8 @@ static crew opened(const dsgd_device_place *place)
 }
 
 /**
- * Trains workers for some steps, each followed by an average with a neighbour, and returns all
- * models.
+ * Trains workers for some steps, and returns all models. After each step, each worker averages its
+ * model with a neighbour's model.
  */
 static double *train(crew *c)
 {
@@ -85,8 +86,8 @@ static double *train(crew *c)
 }
 
 /**
- * Trains new workers on the GPU @p place, and returns all models. *peak_bytes gets the largest
- * memory of buffers.
+ * Trains new workers on the GPU @p place, and returns all models. Stores the largest memory of
+ * buffers in *peak_bytes.
  */
 static double *trained(const dsgd_device_place *place, size_t *peak_bytes)
 {
@@ -107,9 +108,10 @@ static size_t size_of_models(void)
 SUITE(gpu, "gpu", .set_up = set_up, .tear_down = remove_folder, .seconds = 60);
 
 /**
- * Tests runs that find too little free memory. They wait for memory, and have the same bits. In the
- * smallest memory of this test, models and velocities take two thirds. If _i is 0, the GPU has
- * little memory. If _i is 1, the run has a small share of the memory.
+ * Tests runs that find too little free memory on a GPU. They must wait for memory, and their
+ * results must have the same bits. In the smallest memory of this test, models and velocities take
+ * two thirds. If _i is 0, the GPU has little memory. If _i is 1, the run may use only a small share
+ * of the memory.
  */
 TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0, 2)
 {
@@ -176,7 +178,8 @@ TEST(the_workspace_shrinks_where_memory_is_short)
         const uint64_t before = probe->launches();
         gradients(s, context, taken / 2, out[i]);
         launches[i] = probe->launches() - before;
-        taken = held_bytes(0) - held; /* memory of the workspace and of operations */
+        taken =
+            held_bytes(0) - held; /* memory of the workspace and of the operations of the device */
         emulated()->close(context);
     }
     ck_assert_uint_gt(launches[1], launches[0]); /* with little memory, operations need several
@@ -331,8 +334,8 @@ TEST(runs_share_a_gpu_and_wait_for_their_share)
 }
 
 /**
- * Tests a run of allreduce, whose workers share one model. It may need more memory than the GPU
- * has, so it warns and runs without other runs.
+ * Tests a run of allreduce, whose workers share one model. The run may need more memory than the
+ * GPU has, so it prints a warning and runs while no other run uses the GPU.
  */
 TEST(run_that_may_not_fit_warns_and_computes_alone)
 {

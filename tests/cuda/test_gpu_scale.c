@@ -1,8 +1,8 @@
 /**
  * @file test_gpu_scale.c
  * Tests every algorithm with about a thousand workers on the emulated CUDA module. The losses of
- * two runs have equal bits. The losses of a run on the CPU differ by rounding, because its sums
- * have another order.
+ * two equal runs must have equal bits. The losses of a run on the CPU may differ by rounding,
+ * because its sums have another order.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -15,7 +15,7 @@ enum { STEPS = 1 };
  */
 static const struct {
     int workers;
-    const char *algorithm; /* name of the algorithm, or NULL for all */
+    const char *algorithm; /* name of the algorithm, or NULL for all algorithms */
 } counts[] = {{1024, NULL}, {1025, "streaming_diloco"}, {1000, "hierarchical"}};
 
 enum { N_COUNTS = sizeof counts / sizeof counts[0] };
@@ -47,7 +47,8 @@ static support_case *large(const char *algorithm, int workers)
     c->learning.precision = DSGD_PRECISION_FLOAT;
     c->learning.batch = 1;
     c->config.exchange.pieces = least_pieces(c);
-    c->learning.optimizer.lr = 1e-4; /* small, so that no run of so many workers diverges */
+    c->learning.optimizer.lr = 1e-4; /* the learning rate is so small that no run with so many
+                                      * workers diverges */
     c->config.until = (dsgd_until){.steps = STEPS};
     return c;
 }
@@ -65,7 +66,9 @@ static void expect_losses(const support_outcome *got, const support_outcome *wan
 
 SUITE(gpu_scale_long, "gpu_scale", .seconds = 120, .set_up = use_emulation);
 
-/* _i indexes the algorithms, and then the further rows of counts. */
+/*
+ * The first values of _i select the algorithms. The last values select the further rows of counts.
+ */
 TEST_RANGE(a_thousand_workers_compute_the_same_on_cuda, 0, support_n_algorithms() + N_COUNTS - 1)
 {
     const int n = support_n_algorithms();

@@ -35,7 +35,7 @@ static bool is_left_out(int i)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/** A page, the outputs that it shows before the current line, and the number of this line. */
+/** A page, the outputs that the page shows before the current line, and the number of this line. */
 typedef struct page {
     const char *name;
     char *shown; /* text of all outputs so far */
@@ -200,7 +200,10 @@ static void check_formula(const page *p, const char *formula, const char *equals
                   "%s:%d: `%s`, but it is %.10g", p->name, p->line, formula, x);
 }
 
-/** Returns true if the outputs contain the number, and not only as a part of another number. */
+/**
+ * Returns true if the outputs contain the number by itself. A number that is only a part of another
+ * number does not count.
+ */
 static bool is_shown(const page *p, const char *number)
 {
     const size_t n = strlen(number);
@@ -332,12 +335,13 @@ TEST_RANGE(given_file_fails_the_task_and_solution_passes, 0, n_lessons())
 static const struct {
     const char *formula;
     double value;
-} known[] = {{"max_normal(2)", 0.5641895835477563}, /* its value is 1 / sqrt(pi) */
-             {"max_normal(3)", 0.8462843753216345}, /* its value is 3 / (2 sqrt(pi)) */
-             {"harmonic(4)", 25.0 / 12},
-             {"2 ^ 3 ^ 2 / 4 - (1 + 1) * 3", 122},
-             {"1 - 2 - 3", -4},
-             {"-2 * ceil(log2(5))", -6}};
+} known[] = {
+    {"max_normal(2)", 0.5641895835477563}, /* the value of this formula is 1 / sqrt(pi) */
+    {"max_normal(3)", 0.8462843753216345}, /* the value of this formula is 3 / (2 sqrt(pi)) */
+    {"harmonic(4)", 25.0 / 12},
+    {"2 ^ 3 ^ 2 / 4 - (1 + 1) * 3", 122},
+    {"1 - 2 - 3", -4},
+    {"-2 * ceil(log2(5))", -6}};
 
 CASE("command", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
 
@@ -377,8 +381,8 @@ TEST(each_goal_is_judged_at_its_worst_run)
 {
     char *output = NULL;
     /*
-     * With two workers the limit is met, because one of them never waits. With four workers it is
-     * not.
+     * With two workers, the result is within the limit, because one of the two never waits. With
+     * four workers, the result exceeds the limit.
      */
     write_task("0.3");
     ck_assert_int_eq(try("e.yaml", &output), 5);
@@ -388,7 +392,7 @@ TEST(each_goal_is_judged_at_its_worst_run)
         "\n\nnot yet: 1 of 2 goals are met\n"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_has(output, parts[i]);
-    write_task("0"); /* a limit of 0 is valid */
+    write_task("0"); /* the program accepts a limit of 0 */
     ck_assert_int_eq(try("e.yaml", &output), 5);
     write_task("0.4");
     ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
@@ -412,7 +416,9 @@ TEST(task_of_the_command_line_overrides_task_of_the_file)
     dsgd_ends(3, "task e.yaml --task none.yaml");
 }
 
-/* Steps of 0.1 s: by rounding, the sum 0.1 + 0.1 + 0.1 exceeds 0.3. */
+/*
+ * In this experiment, steps take 0.1 s. Because of rounding, the sum 0.1 + 0.1 + 0.1 exceeds 0.3.
+ */
 static const char one[] = "platform: idle-switch\nworkers: 1\nalgorithms: [allreduce]\n"
                           "workload: {bytes: 4, step: 100ms, samples: 1}\n"
                           "until: {steps: 3}\nseed: [1, 2, 3]\n";

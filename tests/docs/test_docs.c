@@ -278,7 +278,7 @@ TEST(every_algorithm_has_a_page)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-/** Tests that each example of an algorithm is valid in an experiment with the keys below. */
+/** Tests that the example of each algorithm is valid in an experiment with the keys below. */
 TEST(the_example_of_each_algorithm_is_accepted)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
@@ -329,7 +329,7 @@ TEST(quick_start_prints_the_table_of_the_readme)
     for (const char *p = strstr(table, "\n  1  "); p != NULL && p[1] == ' ';
          p = strchr(p + 1, '\n')) {
         int length = (int)strcspn(p + 1, "\n") + 1;
-        while (p[length - 1] != ' ') /* omits the last column, which is the wall time */
+        while (p[length - 1] != ' ') /* removes the last column, which contains the wall time */
             length--;
         char *const row = dsgd_xprintf("%.*s", length, p);
         if (strstr(readme, row) == NULL)

@@ -9,8 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static void *mark; /* Memory that the first input allocated is kept for later inputs. This mark
-                        * is its end. */
+    static void *mark; /* End of the memory that the first input allocated, which is kept for later
+                        * inputs. */
     if (mark == NULL)
         dsgd_program_begin();
     FUZZ_TARGET(bytes, n);

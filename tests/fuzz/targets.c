@@ -101,7 +101,7 @@ static void expect_json(const dsgd_option *options, const void *params)
     DSGD_ASSERT(text != NULL, "what was read is no JSON");
 }
 
-static char *made; /* path of the folder that folder() has created */
+static char *made; /* path of the folder that folder() has created, or NULL before the first call */
 
 /**
  * Returns the path of a folder for files that are found by their names. It exists until the process
@@ -162,7 +162,9 @@ static dsgd_status run_command(const dsgd_command *command, const char *const *w
                                const char *printed, dsgd_error *error)
 {
     enum { MOST = 8 };
-    /* The array given[] is passed to the command, which may sort it. */
+    /*
+     * The command gets the array given[], which it may sort. The array copies[] keeps all pointers.
+     */
     char *copies[MOST + 1], *given[MOST + 1];
     int count = 0;
     for (; words[count] != NULL && count < MOST; count++)
@@ -396,7 +398,7 @@ void fuzz_fit(const uint8_t *bytes, size_t n)
 /* --- results ---------------------------------------------------------------------------------- */
 
 /**
- * Reads runs.csv and, if they are part of the input, curves.csv and a target. Then compares the
+ * Reads runs.csv, and also curves.csv and a target if the input contains them. Then compares the
  * runs.
  */
 void fuzz_compare(const uint8_t *bytes, size_t n)
@@ -681,7 +683,7 @@ void fuzz_edges(const uint8_t *bytes, size_t n)
 void fuzz_placement(const uint8_t *bytes, size_t n)
 {
     enum { HOSTS = 16, WORKERS = 8 };
-    static const dsgd_platform platform; /* a switch with any number of hosts */
+    static const dsgd_platform platform; /* this platform is a switch with any number of hosts */
     dsgd_config *config = NULL;
     dsgd_yaml *const entry = value_of(bytes, n, &config);
     dsgd_planned_run run = {.name = NULL};

@@ -1,8 +1,8 @@
 /**
  * @file targets.h
- * The program's file readers as functions of bytes. In the preset `fuzz`, libFuzzer calls each of
- * them through fuzzer.c. In all presets, the suite `fuzz` calls them with the files of this folder
- * and with the files that the program ships.
+ * Functions that pass bytes to the program's file readers. In the preset `fuzz`, libFuzzer calls
+ * each function through fuzzer.c. In all presets, the suite `fuzz` calls the functions with the
+ * files of this folder and with the files that the program ships.
  */
 #pragma once
 

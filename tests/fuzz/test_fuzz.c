@@ -1,8 +1,8 @@
 /**
  * @file test_fuzz.c
- * Passes each file of a target to the target: the whole file, and copies that are shortened or have
- * changed bytes. Inputs that once crashed the program must not crash it again. The suite does not
- * need libFuzzer.
+ * Passes each file of a target to the target. The target gets the whole file, and copies that are
+ * shortened or have changed bytes. Inputs that once crashed the program must not crash it again.
+ * The suite does not need libFuzzer.
  */
 #include "base/file.h"
 #include "tests/fuzz/targets.h"
@@ -12,7 +12,8 @@
 enum { MOST_COPIES = 8, MOST_BYTES = 20000 };
 
 /**
- * Changes one byte. In every second copy, also removes all bytes after it. Returns the new length.
+ * Changes one byte. In every second copy, also removes all bytes after the changed byte. Returns
+ * the new length.
  */
 static size_t damage(uint8_t *bytes, size_t n, uint64_t seed)
 {

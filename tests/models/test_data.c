@@ -61,7 +61,8 @@ TEST(kept_data_are_loaded_once)
     dsgd_data_close(first);
     ck_assert_ptr_eq(opened("hyperplane", "points", 100, 1, false), first);
     dsgd_data_close(first);
-    ck_assert_uint_eq(first->train.n, 100); /* closed data that are kept can still be read */
+    ck_assert_uint_eq(first->train.n, 100); /* data that the test has closed, but keeps in memory,
+                                             * can still be read */
     dsgd_data *const seed = opened("hyperplane", "points", 100, 2, false);
     dsgd_data *const points = opened("hyperplane", "points", 101, 1, false);
     ck_assert_ptr_ne(seed, first);
@@ -73,7 +74,7 @@ TEST(kept_data_are_loaded_once)
     for (uint64_t other = 3; other < 34; other++)
         dsgd_data_close(opened("hyperplane", "points", 100, other, true));
     ck_assert(!dsgd_data_has_room());
-    /* 32 data sets are in memory, which is the limit, so this one is not kept. */
+    /* 32 data sets are in memory, which is the limit, so the next data set is not kept. */
     dsgd_data *const a = opened("hyperplane", "points", 100, 34, true);
     dsgd_data *const b = opened("hyperplane", "points", 100, 34, true);
     ck_assert_ptr_ne(a, b);
@@ -87,7 +88,7 @@ TEST(kept_data_outlive_what_was_kept_with_them)
     void *const mark = dsgd_mark();
     dsgd_data *const first = opened("hyperplane", "points", 100, 1, true);
     dsgd_drop(mark);
-    char *taken[400]; /* new allocations, which overwrite memory that was freed */
+    char *taken[400]; /* these new allocations overwrite memory that was freed */
     for (size_t n = 1; n < 400; n++)
         taken[n] = memset(dsgd_xrealloc(NULL, n, 1), 'x', n);
     ck_assert_ptr_eq(opened("hyperplane", "points", 100, 1, false), first);
@@ -364,7 +365,7 @@ TEST(lengths_of_sequences_are_lognormal_and_cut_off)
         const uint16_t length = data->train.lengths[i];
         ck_assert(length >= 1 && length <= 40);
         below += length <= 10;
-        below_sigma += length <= 6; /* ln(6) is one deviation (0.5) below ln(10) */
+        below_sigma += length <= 6; /* ln(6) is one standard deviation (0.5) below ln(10) */
         at_end += length == 40; /* values above 39 are rounded up or cut to 40 */
     }
     /*
@@ -541,8 +542,8 @@ TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9)
         ck_assert_uint_gt(n_crossed, 40);
     }
     /*
-     * A tenth of the steps slip into a random direction, which differs from the chosen one in 7 of
-     * 8 cases. Near a wall, some slips have no effect.
+     * A tenth of the steps slip into a random direction. This direction differs from the chosen
+     * direction in 7 of 8 cases. Near a wall, some slips have no effect.
      */
     ck_assert_double_le(slips, n_steps * 0.0875 + 4 * sqrt(n_steps * 0.08));
     ck_assert_double_ge(slips, n_steps * 0.02);

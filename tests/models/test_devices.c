@@ -1,8 +1,8 @@
 /**
  * @file test_devices.c
- * Tests the operations of a device on the CPU. Gradients and evaluations of every model are
- * compared with a naive implementation, and float with double. Batches and chunks are compared with
- * single operations, and elementwise operations with their formulas.
+ * Tests the operations of a device on the CPU. The tests compare gradients and evaluations of every
+ * model with a naive implementation, and float with double. They also compare batches and chunks
+ * with single operations, and elementwise operations with their formulas.
  */
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"
@@ -44,8 +44,8 @@ TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs)
     const size_t n = s->network.n_params;
     double *const g = dsgd_keep(2 * n, sizeof *g), *const wanted = g + n;
     /*
-     * Three batches: all samples, one sample, and four samples of which one occurs twice. After the
-     * first, the workspace contains values of a larger batch.
+     * The three batches contain all samples, one sample, and four samples of which one occurs
+     * twice. After the first batch, the workspace contains values of a larger batch.
      */
     const uint32_t few[] = {s->spec->n_samples - 1, 0, s->spec->n_samples / 2, 0};
     const struct {
@@ -116,7 +116,8 @@ TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs)
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     const uint32_t last = s->spec->n_samples - 1;
-    const uint32_t samples[] = {last / 2, last, last / 2, 0}; /* one sample occurs twice */
+    const uint32_t samples[] = {last / 2, last, last / 2,
+                                0}; /* the batch contains one sample twice */
     double *const g = dsgd_keep(3 * n, sizeof *g), *const one = g + n, *const mean = one + n;
     rig_gradient(s, s->x, s->state, samples, 4, g, NULL);
     for (size_t j = 0; j < 4; j++) {
@@ -273,8 +274,8 @@ TEST(a_combination_is_summed_in_order_and_in_double)
     static float x[INPUTS][N], y[N];
     for (uint32_t j = 0; j < N; j++) {
         /*
-         * In float, the sum of the large numbers and the small one would lose the small number,
-         * although the large ones cancel.
+         * In float, the sum of the large numbers and the small number would lose the small number,
+         * although the large numbers cancel.
          */
         x[0][j] = 1e9f + 64.0f * (float)(j % 7);
         x[1][j] = (float)rig_number(4, j);

@@ -1,7 +1,7 @@
 /**
  * @file test_encodings.c
- * Tests encodings: the device's results for a chunk are compared with the formulas. Further tests
- * are of the compressed bytes, and of the operation `encode` of the value store.
+ * Tests encodings. The tests compare the device's results for a chunk with the formulas. They also
+ * check the compressed bytes, and the operation `encode` of the value store.
  */
 #include <gsl/gsl_cdf.h>
 
@@ -14,7 +14,10 @@
 
 enum { MOST = 3000 };
 
-/** Encodes n numbers in double precision: y <- Q(x, z). Returns true if all results are finite. */
+/**
+ * Encodes the vector x of n numbers with the random numbers z in double precision, and stores the
+ * result in y. Returns true if all results are finite.
+ */
 static bool encode(dsgd_codec codec, size_t n, const double *x, const double *z, double *y)
 {
     const dsgd_encode_op op = {n, (void *)(uintptr_t)x, (void *)(uintptr_t)z, codec, y};
@@ -131,7 +134,8 @@ TEST(non_finite_values_of_encodings_are_reported)
 
 TEST(factors_have_their_formulas)
 {
-    const double a[] = {3, 1, 1, 2}; /* 2 x 2 matrix (3 1; 1 2), and p = (1, 0), for rank 1 */
+    const double a[] = {3, 1, 1, 2}; /* the 2 x 2 matrix (3 1; 1 2), which rank 1 approximates with
+                                      * p = (1, 0) */
     const double p[] = {1, 0, 0, 0};
     expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_TRANSPOSED_TIMES, 1, false}, 4), 4, a,
            p, (double[]){3, 1, 0, 0});
@@ -194,7 +198,8 @@ static bool has_the_right_mean(const dsgd_spec *pick)
         distance += (mean[i] - x[i]) * (mean[i] - x[i]);
         variance -= mean[i] * mean[i];
     }
-    return distance < 2 * variance / DRAWS; /* the expected ratio is 1; 2 is five deviations more */
+    return distance < 2 * variance / DRAWS; /* the expected ratio is 1, and a ratio of 2 is five
+                                             * standard deviations larger */
 }
 
 /** Tests every encoding with its defaults, and with each boolean option set. */
@@ -213,9 +218,9 @@ TEST(only_unbiased_encodings_have_the_vector_as_their_mean)
 }
 
 /**
- * Tests the contraction of each encoding, for 3,000 normal numbers, or for uniform numbers with
- * top_k. For qsgd and uniform, the expected values are bounds. NAN means that the contraction
- * depends on the values.
+ * Tests the contraction of each encoding. The vectors contain 3,000 normal numbers, or uniform
+ * numbers with top_k. For qsgd and uniform, the expected values are bounds. NAN means that the
+ * contraction depends on the values.
  */
 TEST(contraction_matches_the_error_of_each_encoding)
 {
@@ -266,7 +271,7 @@ TEST(encoding_bytes_follow_the_options)
         double value, elements, bytes;
     } cases[] = {
         {"none", NULL, 0, 1000, 4000},
-        {"top_k", NULL, 0, 1000, 80}, /* 10 pairs of an index and a value, 8 bytes each */
+        {"top_k", NULL, 0, 1000, 80}, /* 10 pairs of an index and a value have 8 bytes each */
         {"top_k", "share", 0, 1000, 8},
         {"top_k", "share", 1, 1000, 4000}, /* the size is at most the uncompressed size */
         {"top_k", "index_bits", 12, 1000, 55},
@@ -278,8 +283,8 @@ TEST(encoding_bytes_follow_the_options)
         {"qsgd", NULL, 0, 1000, 1000 + 8 * 4},
         {"qsgd", "levels", 1, 1000, 250 + 8 * 4},
         {"low_rank", "rank", 1, 10000, 4 * 200},
-        {"low_rank", "rank", 50, 10000, 40000}, /* this rank would not compress, so the vector is
-                                                 * sent as it is */
+        {"low_rank", "rank", 50, 10000, 40000}, /* a matrix of this rank would not be smaller, so
+                                                 * the vector is sent without compression */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const dsgd_spec pick = picked(cases[i].name, cases[i].option, cases[i].value);

@@ -25,7 +25,8 @@ typedef struct folder {
 
 static void write_file(const char *path, const uint8_t *bytes, size_t n, bool zipped)
 {
-    gzFile const file = gzopen(path, zipped ? "wb" : "wbT"); /* T writes the file uncompressed */
+    gzFile const file = gzopen(
+        path, zipped ? "wb" : "wbT"); /* the mode with T writes the file without compression */
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(gzwrite(file, bytes, (unsigned)n), (int)n);
     ck_assert_int_eq(gzclose(file), Z_OK);
@@ -93,10 +94,10 @@ TEST(idx_files_are_read_plain_or_zipped)
 /** A change to a file, and the error that follows the file's name in the message. */
 typedef struct damage {
     int file;
-    size_t keep; /* number of bytes of the good file to keep */
-    size_t at; /* index of the byte that is replaced by `value`, or 0 for none */
+    size_t keep; /* number of bytes of the intact file to keep */
+    size_t at; /* index of the byte that is replaced by `value`, or 0 if no byte is replaced */
     uint8_t value;
-    size_t more; /* number of bytes to append */
+    size_t more; /* number of bytes that are appended to the file */
     const char *said;
 } damage;
 

@@ -1,7 +1,8 @@
 /**
  * @file test_matmul.c
- * Tests small matrix products at every instruction set level of this machine. They are compared
- * with sums in long double, and bit by bit with the same operations one after another.
+ * Tests small matrix products at every instruction set level of this machine. The tests compare
+ * products with sums in long double. They also compare selected bits with the same operations,
+ * executed one after another.
  */
 #include <check.h>
 
@@ -49,7 +50,8 @@ static int levels(level *found)
 typedef struct shape {
     size_t m, n, k;
     size_t a_row, a_column, b_row, b_column, c_row;
-    bool adds, biased; /* adds: adds C; biased: adds a row, and takes max(C, 0) */
+    bool adds, biased; /* if `adds` is true, C is added; if `biased` is true, a row is added and the
+                        * result is max(C, 0) */
 } shape;
 
 #define OPERANDS(p, at_a, at_b, at_c, row)                                                         \
@@ -66,7 +68,7 @@ typedef struct shape {
 enum {
     ROOM = 1 << 16,
     GUARD = 64,
-    EVERY = 7 /* the bits of every 7th element are compared */
+    EVERY = 7 /* the test compares the bits of every 7th element */
 };
 
 /**
@@ -299,7 +301,10 @@ TEST_RANGE(long_sums_are_split_and_continued, 0, 32)
 
 TEST(a_row_may_be_read_again_and_again)
 {
-    /* Products that sum the columns of B. A is a single 1, which strides of 0 repeat. */
+    /*
+     * This product sums the columns of B. The matrix A consists of a single 1, which strides of 0
+     * repeat.
+     */
     sheet *const s = sheet_new();
     for (size_t n = 1; n <= 70; n += 3) {
         const shape ones = {1, n, 33, 0, 0, n, 1, n, false, false};
@@ -312,8 +317,8 @@ TEST(a_row_may_be_read_again_and_again)
 TEST(element_bits_do_not_depend_on_the_product_around_it)
 {
     /*
-     * Tests a row of a product with 11 rows against a product with only this row, and the first
-     * columns against a product with only these columns.
+     * Tests one row of a product with 11 rows against a product with only this row. Also tests the
+     * first columns against a product with only these columns.
      */
     sheet *const s = sheet_new();
     level found[3];
@@ -329,7 +334,7 @@ TEST(element_bits_do_not_depend_on_the_product_around_it)
                 one.m = 1;
                 run(&found[l], in_double, &one, s);
                 ck_assert_mem_eq(s->result + GUARD, whole, n * sizeof *whole);
-                one.n = (n + 1) / 2; /* fewer columns of the same matrix B */
+                one.n = (n + 1) / 2; /* this product has fewer columns of the same matrix B */
                 run(&found[l], in_double, &one, s);
                 ck_assert_mem_eq(s->result + GUARD, whole, one.n * sizeof *whole);
             }

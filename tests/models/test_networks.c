@@ -1,8 +1,8 @@
 /**
  * @file test_networks.c
- * Tests networks: their results are compared with PyTorch's results in tests/reference/, and the
- * policy with an independent implementation of its environment. Further tests are of the data that
- * each model accepts.
+ * Tests networks. The tests compare their results with PyTorch's results in tests/reference/, and
+ * compare the policy with an independent implementation of its environment. They also check which
+ * data each model accepts.
  */
 #include <check.h>
 
@@ -61,8 +61,8 @@ static void demand(const char *name, const char *title, const double *x, size_t 
 static void compare_with_reference(const rig_spec *spec, bool in_double)
 {
     /*
-     * The order of sums differs from PyTorch's. Their error is about a hundred roundings: 1e-16
-     * each in double, or 6e-8 in float. Gradients of the last layers have smaller errors.
+     * Sums have another order than in PyTorch. Their error is about a hundred roundings of 1e-16
+     * (double) or 6e-8 (float). Gradients of the last layers have smaller errors.
      */
     const double tolerance = in_double ? 1e-13 : 1e-5;
     rig *const s = rig_new(spec, dsgd_device_cpu(in_double), 1);
@@ -242,7 +242,8 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
             bool finite = false;
             const dsgd_update_op op = {n, x, g, NULL, y, NULL, 1, 1};
             device->update(context, 0, &op, 1, &finite);
-            ck_assert(finite == (c < 2)); /* infinity and NaN are reported in spite of clipping */
+            ck_assert(finite == (c < 2)); /* infinity and NaN are reported even if gradients are
+                                           * clipped */
             const double wanted = c == 0 ? 2 / sqrt(N) : 0.1;
             for (size_t i = 0; i < n && c < 2; i++)
                 ck_assert_double_eq_tol(y[i], -wanted, 1e-15);
@@ -264,7 +265,7 @@ TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS)
     void *context = NULL;
     device->open(&problem, NULL, 1, &context, NULL);
     float x[N] = {0};
-    float g[N] = {0, 0, 1e30f}; /* its square is infinite in float */
+    float g[N] = {0, 0, 1e30f}; /* the square of 1e30 is infinite in float */
     float y[N], v[2 * N];
     bool finite = false;
     const dsgd_update_op op = {N, x, g, NULL, y, v, 0.1, 1};
@@ -386,7 +387,7 @@ static void shared_rows(dsgd_builder *b)
     dsgd_network_attention(b, 2);
     uint32_t sum = dsgd_network_mean_rows(b);
     dsgd_network_goto(b, rows);
-    dsgd_network_attention(b, 1); /* a second attention with the same input */
+    dsgd_network_attention(b, 1); /* this second attention has the same input as the first */
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
     dsgd_network_lstm(b, 2);
@@ -639,7 +640,8 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs)
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
         long double *const x = as_long(s->x, s->network.n_params);
-        const uint32_t n = 400; /* more episodes than the device computes at once */
+        const uint32_t n = 400; /* this number of episodes is larger than the number that the device
+                                 * computes at once */
         double sum = 0, arrived = 0;
         s->data.test.n = n;
         for (uint32_t episode = 0; episode < n; episode++) {

@@ -1,7 +1,7 @@
 /**
  * @file test_split.c
- * Tests splits of the data between workers: the worker of each sample, the order of samples, and
- * the effect on training.
+ * Tests splits of the data between workers. The tests check the worker of each sample, the order of
+ * samples, and the effect on training.
  */
 #include "models/data/split.h"
 
@@ -162,11 +162,12 @@ TEST_RANGE(shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3)
 TEST(labels_split_limits_the_classes_of_a_worker)
 {
     dsgd_data *const data = loaded("hyperplane", "points", 6000);
-    for (long k = 1; k <= 10; k++) { /* 6,000 samples in 10 classes, so each shard has one class */
+    for (long k = 1; k <= 10; k++) { /* 6,000 samples in 10 classes are cut so that each shard has
+                                      * samples of one class */
         dsgd_split *const split = made(data, "labels", "per_worker", (double)k, 20);
         const double classes = dsgd_split_summarise(split).classes;
         ck_assert_double_le(classes, (double)k + 1e-9);
-        /* A worker whose two shards are of the same class has a class less. */
+        /* A worker whose two shards have samples of the same class has one class less. */
         ck_assert_double_ge(classes, (10 % k == 0 ? 1 : 0.8) * (double)k - 1e-9);
     }
     dsgd_split *split = made(data, "dirichlet", "alpha", 1e-6, 100);
@@ -234,7 +235,7 @@ TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0, 4)
     kept(split);
     const dsgd_stream stream = {5, n_points, WORKERS, batch, split};
     dsgd_sampler *const sampler = dsgd_sampler_new(&stream);
-    uint32_t whose[N] = {0}; /* mini-batch of each sample, counted from 1 */
+    uint32_t whose[N] = {0}; /* number of the mini-batch of each sample, counted from 1 */
     for (uint32_t w = 0, before = 1; w < WORKERS; before += dsgd_stream_batches(&stream, w++)) {
         const uint32_t n = dsgd_stream_batches(&stream, w);
         ck_assert_uint_eq(n, _i % 2 == 0 ? (split->begin[w + 1] - split->begin[w]) / batch : 1);

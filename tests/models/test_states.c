@@ -1,7 +1,7 @@
 /**
  * @file test_states.c
- * Tests every model in the value store: the bits of its results must not depend on threads, batches
- * and memory. Further tests are of model states, which a worker's gradients pass from step to step.
+ * Tests every model in the value store. The bits of the results must not depend on threads, batches
+ * and memory. Further tests check model states, which a worker's gradients pass from step to step.
  */
 #include <check.h>
 
@@ -35,7 +35,7 @@ static store *store_new(const rig_spec *spec, uint32_t n_workers, uint32_t batch
     s->n_pieces = n_pieces;
     s->n_params = s->rig->network.n_params;
     s->n_state = s->rig->network.n_state;
-    if (spec->kind == DSGD_DATA_STEPS) /* a sample is the key of a step */
+    if (spec->kind == DSGD_DATA_STEPS) /* for a policy, a sample is the key of a step */
         s->rig->data.train.n = 1u << 20;
     s->config = (dsgd_values_config){.device = &s->device,
                                      .problem = s->rig->problem,
@@ -299,7 +299,7 @@ TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL)
     dsgd_values_close(s->values);
 }
 
-/* _i / 2 indexes `stateful`. If _i is odd, each step flushes the store. */
+/* _i / 2 is the index of an entry of `stateful`. If _i is odd, each step flushes the store. */
 TEST_RANGE(many_steps_need_no_more_memory_than_one, 0, 2 * STATEFUL)
 {
     store *const s = store_opened(stateful[_i / 2], 1, 2);
@@ -348,7 +348,8 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     x[3] = dsgd_values_constant(s->values, 0, s->rig->x);
     const size_t of_other = dsgd_values_evaluate(s->values, 3, 1, x, states);
     dsgd_value_release(s->values, x[3]);
-    for (uint32_t w = 0; w < 3; w++) { /* the evaluation has its own references */
+    for (uint32_t w = 0; w < 3; w++) { /* the evaluation keeps its own references, so the test may
+                                        * release these */
         RELEASE(s, x[w], states[w]);
     }
     const dsgd_evaluate_op wanted = rig_evaluation(s->rig, mean_x, mean_state);

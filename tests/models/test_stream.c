@@ -1,7 +1,7 @@
 /**
  * @file test_stream.c
- * Tests the stream of samples: each epoch is a permutation of the data, and P workers together use
- * the samples of one large batch.
+ * Tests the stream of samples. Each epoch must be a permutation of the data, and P workers together
+ * must use the samples of one large batch.
  */
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
@@ -26,7 +26,8 @@ TEST(an_epoch_is_a_permutation)
             first[i] = at;
         }
     }
-    ck_assert_uint_gt(moved, N * 9 / 10); /* the second epoch has another order than the first */
+    ck_assert_uint_gt(moved, N * 9 / 10); /* the order in the second epoch differs from the order in
+                                           * the first epoch */
 }
 
 TEST(workers_see_what_one_large_batch_sees)

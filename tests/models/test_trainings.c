@@ -22,8 +22,8 @@ typedef struct training {
     double epochs; /* number of epochs; if 0, `steps` applies */
     uint32_t steps;
     double least, most; /* smallest and largest accepted accuracy */
-    uint32_t n_test; /* number of test samples; 0 for all */
-    double hidden; /* width of the hidden layers; 0 for the default */
+    uint32_t n_test; /* number of test samples, or 0 for all test samples */
+    double hidden; /* width of the hidden layers, or 0 for the default width */
     struct {
         const char *name; /* name of an option of the model or of the data */
         double value;
@@ -58,7 +58,9 @@ static dsgd_data *data_of(const training *t)
     return kept(data);
 }
 
-/** The buffers of a model. Two of them exist: a step reads one, and writes the other. */
+/**
+ * The buffers of a model. Two such sets exist: a step reads from one set, and writes to the other.
+ */
 typedef struct turn {
     dsgd_buffer x, v, state;
 } turn;
@@ -157,9 +159,9 @@ TEST(linear_regression_goes_down_to_the_noise)
 }
 
 /*
- * Short trainings, and the range of their accuracy. Four seeds reached at least 0.74, 0.66, 0.80
- * and 0.976. Guessing is right in one of ten cases, or one of eight for sequences. A random walk
- * reaches one goal in eight.
+ * Short trainings, and the range of their accuracy. Trainings with four seeds reached at least
+ * 0.74, 0.66, 0.80 and 0.976. A guess is right in one of ten cases, or in one of eight cases for
+ * sequences. A random walk reaches the goal in one of eight episodes.
  */
 static const training beginnings[] = {
     {"cnn", "fashion-mnist", MOMENTUM, 0.05, 64, 0, 150, 0.65, 0.9, .n_test = 1000},
@@ -187,7 +189,7 @@ static double loss_by_counts(const dsgd_data *data, bool by_last)
     double *const total = dsgd_keep(n, sizeof *total);
     const size_t n_train = (size_t)data->train.n * data->n_rows;
     const size_t n_test = (size_t)data->test.n * data->n_rows;
-    /* Even a pair that never occurs gets a probability above 0. */
+    /* Even a pair of characters that never occurs gets a probability above 0. */
     for (size_t i = 0; i < n * n; i++)
         count[i] = 0.1;
     for (size_t i = 0; i < n; i++)
@@ -219,9 +221,9 @@ TEST(a_transformer_soon_knows_more_than_frequencies)
 /* --- long trainings --------------------------------------------------------------------------- */
 
 /*
- * Long trainings, and the range of their accuracy. For perceptrons and regressions, it is the
- * accuracy of an independent implementation after 10 epochs, with a tolerance for chance. For other
- * models, it is the result of three seeds minus a margin.
+ * Long trainings, and the range of their accuracy. For perceptrons and regressions, the range is
+ * the accuracy of an independent implementation after 10 epochs, with a tolerance for chance. For
+ * other models, the lower limit is the result of three seeds minus a margin.
  */
 static const training trainings[] = {
     {"logreg", "fashion-mnist", MOMENTUM, 0.005, 64, 10, 0, 0.838, 0.848},

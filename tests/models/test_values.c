@@ -1,7 +1,7 @@
 /**
  * @file test_values.c
- * Tests the value store: common subexpressions, fused operations, and values that are never
- * computed. The bits of results must not depend on threads or memory.
+ * Tests the value store: how it shares common subexpressions and fuses operations, and which values
+ * it never computes. The bits of results must not depend on threads or memory.
  */
 #include <check.h>
 #include <stdatomic.h>
@@ -249,7 +249,8 @@ TEST(zeros_vanish_and_equal_operands_merge)
         combine(s, 6, (dsgd_value[]){zero, a, b, b, zero, a}, (double[]){7, 1, 1, 1, 7, 2}, 5);
     ck_assert(dsgd_value_equal(spread, merged));
     const dsgd_value turned = combine(s, 2, (dsgd_value[]){b, a}, (double[]){2, 3}, 5);
-    ck_assert(!dsgd_value_equal(turned, merged)); /* another order of a sum may change bits */
+    ck_assert(!dsgd_value_equal(turned, merged)); /* a sum in another order may have other bits, so
+                                                   * it is another value */
     const dsgd_value mean = combine(s, 3, (dsgd_value[]){a, a, a}, ones, 3);
     ck_assert(dsgd_value_equal(mean, a));
     const dsgd_value half = combine(s, 1, (dsgd_value[]){a}, ones, 2);
@@ -554,7 +555,7 @@ TEST(gradients_wait_for_a_collective)
     gradients(s, 64, x, g);
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).gradients, 0);
-    release(s, x); /* the gradients still reference x */
+    release(s, x); /* the gradients still keep references to x */
     const dsgd_value mean = combine(s, 64, g, ones, 64);
     release_all(s, 64, g);
     ck_assert_double_gt(norm(numbers_of(s, mean), PARAMS), 0);
@@ -592,7 +593,7 @@ static const double *synchronous(uint32_t n_workers, uint32_t batch)
 TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
 {
     ck_assert_mem_eq(synchronous(64, 4),
-                     synchronous(1, 256), /* both have one block of 256 samples */
+                     synchronous(1, 256), /* both runs have one block of 256 samples */
                      PARAMS * sizeof(double));
     expect_numbers(synchronous(96, 4), synchronous(1, 384), 1e-13);
 }
@@ -815,8 +816,8 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
         for (uint32_t w = 0; w < 4; w++) {
             const dsgd_origin where = {w, t};
             /*
-             * Worker 2 diverges in step 20, after 20 dependent steps. Worker 3 diverges in step 21,
-             * which depends on no earlier step.
+             * Worker 2 diverges in step 20, which depends on 20 earlier steps. Worker 3 diverges in
+             * step 21, which depends on no earlier step.
              */
             const bool breaks = (w == 2 && t == 20) || (w == 3 && t == 21);
             if (w == 3 && !breaks)
@@ -884,7 +885,8 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3)
      * 27/4, so the variance is 59/16.
      */
     static const double factors[] = {1, 1, 5, 0};
-    dsgd_value models[6 * MOST_PIECES]; /* the last two models are 0.5 and 3 times the vector */
+    dsgd_value
+        models[6 * MOST_PIECES]; /* the last two models are 0.5 times and 3 times the vector */
     dsgd_value mean[MOST_PIECES];
     for (size_t k = 0; k < n_pieces; k++) {
         models[4 * n_pieces + k] = constant(s, k, 0.5);
@@ -897,7 +899,8 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3)
     }
     const size_t ticket = dsgd_values_evaluate(s->values, 4, 0, models, NULL);
     const size_t of_others = dsgd_values_evaluate(s->values, 4, 2, models, NULL);
-    release_all(s, 6 * n_pieces, models); /* the evaluations have their own references */
+    release_all(s, 6 * n_pieces, models); /* the evaluations keep their own references, so the test
+                                           * may release these */
     const size_t of_mean = dsgd_values_evaluate(s->values, 1, 0, mean, NULL);
     const dsgd_evaluation a = dsgd_values_result(s->values, ticket);
     const dsgd_evaluation b = dsgd_values_result(s->values, of_mean);

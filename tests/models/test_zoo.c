@@ -1,7 +1,7 @@
 /**
  * @file test_zoo.c
- * Tests the models in the registry: their sizes and initial values, the loss of guessing, and the
- * data that they reject.
+ * Tests the models in the registry. The tests check their sizes and initial values, the loss of
+ * guessing, and the data that they reject.
  */
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
@@ -151,8 +151,8 @@ TEST(initial_weights_are_he_uniform)
 }
 
 /**
- * One part of a layer's parameters: their number, and the centre and half width of the range of
- * their initial values.
+ * One part of the parameters of a layer. It contains the number of parameters, and the centre and
+ * half width of the range of initial values.
  */
 typedef struct beginning {
     size_t n;

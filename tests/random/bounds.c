@@ -187,10 +187,10 @@ char *pipelines_have_their_bubbles(const trial *t)
 }
 
 /**
- * No worker sends faster than its NIC, or than the remaining bandwidth of a slow NIC. In gossip,
- * messages to two neighbours leave at the same time. Messages of the last step may be in flight at
- * the end. On a ring of P workers, other workers may be up to P / 2 steps ahead of a worker with a
- * slow link.
+ * No worker sends faster than its NIC allows. If the NIC is slow, the worker sends no faster than
+ * the remaining bandwidth. In gossip, messages to two neighbours leave at the same time. Messages
+ * of the last step may be in flight at the end. On a ring of P workers, other workers may be up to
+ * P / 2 steps ahead of a worker with a slow link.
  */
 char *no_nic_carries_more(const trial *t)
 {
@@ -214,7 +214,8 @@ char *no_nic_carries_more(const trial *t)
     if (why != NULL)
         return why;
     const double ahead =
-        failing ? 1 + number_in(run, "workers") / 2 : 1; /* steps by which workers may be ahead */
+        failing ? 1 + number_in(run, "workers") / 2 : 1; /* number of steps by which workers may be
+                                                          * ahead */
     const double share = fmax(0, 1 - ahead / trial_value(&runs, 0, "steps"));
     const double sent = trial_value(&runs, 0, "sent_mean_bytes") / hosts_of(run) * share;
     const double most = bandwidth * trial_value(&runs, 0, "virtual_s");
@@ -235,9 +236,9 @@ static double gradient_bytes(const json_t *workload)
 }
 
 /**
- * All workers together send the bytes of the allreduce's algorithm: 2 (P - 1) vectors, or, with
- * recursive doubling, P log2(P) vectors per step. Workers that are ahead may have started one more
- * allreduce.
+ * All workers together send the bytes of the allreduce's algorithm. These are 2 (P - 1) vectors per
+ * step, or P log2(P) vectors with recursive doubling. Workers that are ahead may have started one
+ * more allreduce.
  */
 char *allreduces_send_their_bytes(const trial *t)
 {

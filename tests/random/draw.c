@@ -13,12 +13,12 @@
 #include "command/experiment/shipped.h"
 #include "sim/registry.h"
 
-/** Probability that an optional option is set. */
+/** Probability with which an option that is not required is set. */
 static const double given = 0.2;
 
 typedef struct source {
     uint64_t seed;
-    uint32_t index; /* index of the next random number */
+    uint32_t index; /* index of the random number that is drawn next */
 } source;
 
 static double uniform(source *s)
@@ -100,7 +100,7 @@ static double number_of(source *s, const dsgd_option *o)
     case 1:
         x = chance(s, 0.5) || o->max > 1 ? o->min : o->max;
         break;
-    case 2: /* a number between 0 and 1, as typical seconds, shares and rates */
+    case 2: /* a number between 0 and 1, which is typical of seconds, shares and rates */
         x = low + (fmin(o->max, 1) - fmin(low, 1)) * uniform(s);
         break;
     default:
@@ -327,7 +327,7 @@ static part learn(source *s)
     };
     part p = mapping_of(s, "learn", option("learn")->fields, 2);
     if (chance(s, 0.1))
-        return p; /* any model with any data: the program mostly rejects it */
+        return p; /* this draw combines any model with any data, so the program mostly rejects it */
     const size_t k = chance(s, 0.6) ? 0 : below(s, sizeof pairs / sizeof pairs[0]);
     part_set(&p, "model", pairs[k][0]);
     part_set(&p, "data", pairs[k][1]);
@@ -373,7 +373,8 @@ static part failures(source *s, size_t workers)
         "[{worker: %zu, at: 0.01, repair: 0.02}, {worker: 0, at: 0.02, repair: 1}]"};
     const dsgd_option *const fields = option("failures")->fields;
     if (chance(s, given))
-        return mapping_of(s, "failures", fields, 1); /* mostly rejected, or after the end */
+        return mapping_of(s, "failures", fields, 1); /* the program mostly rejects these failures,
+                                                      * or they happen after the end of the run */
     part p = part_empty("failures", MAPPING);
     part_set(&p, "policy", word_of(s, dsgd_option_find(fields, "policy")->words));
     part_set(&p, "detect", chance(s, 0.5) ? "0.01" : "0");
@@ -406,7 +407,8 @@ part random_experiment(uint64_t seed)
     part_add(&e, part_scalar("name", "random"));
     part_add(&e, platform(&s));
     part_add(&e, workload(&s));
-    const double doublings = most * uniform(&s); /* many algorithms need a power of two */
+    const double doublings = most * uniform(&s); /* many algorithms need a number of workers that is
+                                                  * a power of two */
     const double workers = nearbyint(exp2(chance(&s, 0.8) ? floor(doublings) : doublings));
     part_add(&e, number("workers", workers));
     part algorithms = part_empty("algorithms", LIST);

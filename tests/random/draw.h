@@ -1,7 +1,7 @@
 /**
  * @file draw.h
  * Draws random experiments from the program's own option tables, registries and shipped files. If
- * these get new entries, the new entries are drawn without a change of this code.
+ * the program gets new options or entries, they are drawn without a change of this code.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "tests/random/part.h"
 
 /**
- * Returns the experiment of a seed, which is always the same. The program rejects many of these
- * experiments with a message.
+ * Returns the experiment of a seed. The same seed always gives the same experiment. The program
+ * rejects many of these experiments with a message.
  */
 part random_experiment(uint64_t seed);

@@ -98,11 +98,11 @@ static char *numerics_change_no_time(const trial *t)
 }
 
 /**
- * Returns by how much a tiny change of the input changes the run's time: a relative change of 1e-12
- * of all NICs, or of the steps of worker 1. If workers forward messages as they arrive, over shared
- * links, such differences grow from step to step, in some runs to 1 % of the time. Also, either of
- * two events at the same instant may come first, for example a gradient and the message that
- * cancels it.
+ * Returns the change of the run's time after a tiny change of the input. The input changes by a
+ * relative 1e-12, for all NICs or for the steps of worker 1. If workers forward messages as they
+ * arrive over shared links, such differences grow from step to step, in some runs to 1 % of the
+ * time. If two events happen at the same instant, such as a gradient and the message that cancels
+ * it, either event may come first.
  */
 static double amplified_s(const trial *t)
 {
@@ -207,7 +207,9 @@ static char *any_may_be_slow(const trial *t)
     part changed = part_copy(t->experiment);
     for (size_t k = 0; k < 2 && why == NULL; k++) {
         const int64_t who =
-            k == 0 ? 0 : (workers - 1) * (int64_t)hosts_of(run); /* first host of this worker */
+            k == 0 ? 0
+                   : (workers - 1) *
+                         (int64_t)hosts_of(run); /* number of the first host of this worker */
         part_set(&changed, "imbalance",
                  dsgd_xprintf("[{kind: slow, worker: %jd, factor: 1.5}]", who));
         slow_s[k] = trial_changed_s(t, k == 0 ? "l" : "m", &changed, &why);
@@ -220,7 +222,8 @@ static char *any_may_be_slow(const trial *t)
 
 /**
  * An algorithm's results do not depend on the other algorithms and seeds of the experiment, or on
- * their order. The law runs the algorithm a second time under another label, after another seed.
+ * their order. To check this law, the experiment contains the algorithm a second time under another
+ * label, after another seed.
  */
 static char *company_changes_nothing(const trial *t)
 {
@@ -252,7 +255,7 @@ static char *company_changes_nothing(const trial *t)
     return why;
 }
 
-/** On a single switch, the placement of workers does not matter. */
+/** On a single switch, the placement of workers does not change the results. */
 static char *places_are_alike(const trial *t)
 {
     part changed = part_copy(t->experiment);
@@ -407,8 +410,8 @@ static bool is_refusal(int exit_status, const char *output)
 }
 
 /**
- * All laws, with the number of experiments that each was checked for, and that broke it. Laws that
- * need no run come first.
+ * All laws. Each entry contains the number of experiments for which the law was checked, and the
+ * number of experiments that broke it. Laws that need no run come first.
  */
 static struct {
     const char *name;
@@ -507,7 +510,7 @@ void laws_shrink(const char *folder, part *experiment, char **why)
             strncmp(now, *why, strcspn(*why, ":")) == 0) {
             *experiment = smaller;
             *why = now;
-            continue; /* the next part is now at place i */
+            continue; /* after a removal, the next part is at place i */
         }
         i++;
     }

@@ -13,7 +13,7 @@
 
 char not_asked[] = "";
 
-/** Limit of a command's CPU time in seconds. */
+/** Limit of the CPU time of a command, in seconds. */
 enum { PATIENCE_S = 120 };
 
 /* --- commands --------------------------------------------------------------------------------- */

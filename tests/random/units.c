@@ -94,9 +94,9 @@ static void drop_nothings(json_t *value)
 
 /**
  * Returns true if the run uses values in seconds that cannot be converted: files, tables of
- * machines, or the reference speed of hosts. Also returns true for groups without host latency.
- * There, messages with and without latency share a NIC, and SimGrid's shares depend on the latency
- * in seconds.
+ * machines, or the reference speed of hosts. Also returns true for groups without host latency. In
+ * such groups, messages with and without latency share a NIC, and SimGrid's shares depend on the
+ * latency in seconds.
  */
 static bool has_own_seconds(const json_t *run)
 {
@@ -153,9 +153,9 @@ static double regrown_s(const trial *t, const char *name, double time, double si
 }
 
 /**
- * If all times are doubled, or all bytes, the virtual time must follow. The program has no hidden
- * time or size, except the instant between messages at a server, the bytes of a message's header,
- * and DDP's buckets.
+ * If all times or all bytes are doubled, the virtual time must change by the corresponding factor.
+ * The program has no hidden time or size, with three exceptions: the instant between messages at a
+ * server, the bytes of a message's header, and DDP's buckets.
  */
 char *no_unit_is_hidden(const trial *t)
 {

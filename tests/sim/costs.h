@@ -1,6 +1,6 @@
 /**
  * @file costs.h
- * Test runs whose messages have every kind of cost. Each exchange has 1 MB, on an idle switch.
+ * Test runs whose messages have every kind of cost. Each exchange has 1 MB and uses an idle switch.
  */
 #pragma once
 
@@ -14,14 +14,15 @@ static const double latency_s = 1e-6;
 static const double overhead_s = 5e-6;
 static const double reduction_s_per_byte = 0.3e-9;
 
-static const double wire_s = 1e-6 + 1e6 / 10e9; /* seconds of a message on the wire: latency, plus
-                                                 * the time of its bytes */
-static const double treated_s = 5e-6 + 0.3e-9 * 1e6; /* seconds of a message at its receiver:
-                                                      * overhead, plus the time of the reduction */
+static const double wire_s = 1e-6 + 1e6 / 10e9; /* time of a message on the wire in seconds: the
+                                                 * latency, plus the time of its bytes */
+static const double treated_s = 5e-6 + 0.3e-9 * 1e6; /* time of a message at its receiver in
+                                                      * seconds: the overhead, plus the time of the
+                                                      * reduction */
 
 /**
- * Returns the seconds of one communication of all workers, which start it together. A step of the
- * run takes 1 s plus this time.
+ * Returns the duration in seconds of one communication that all workers start together. A step of
+ * the run takes 1 s plus this time.
  */
 double communication_s(const dsgd_algorithm *algorithm, dsgd_collective collective, int workers);
 

@@ -11,7 +11,7 @@ enum { MOST = 64 };
 /** A graph that a test uses, with its options and its number of workers. */
 typedef struct graph {
     const char *kind;
-    const char *option; /* name of a numeric option of the graph; NULL if no option is set */
+    const char *option; /* name of a numeric option of the graph, or NULL if no option is set */
     double value;
     const char *second;
     double second_value;

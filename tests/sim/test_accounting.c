@@ -57,8 +57,8 @@ TEST(an_overlapped_exchange_counts_as_computation)
 }
 
 /**
- * Postpones the count of three seconds of communication. The first second is counted before a half
- * second that ends in the second one.
+ * A test algorithm that counts three seconds of communication only later. The first of these
+ * seconds is counted before another half second, which ends during the second of these seconds.
  */
 static void putting_off_work(dsgd_node *self)
 {
@@ -136,7 +136,7 @@ TEST(a_continued_run_ends_when_all_waits_are_over)
 {
     support_case *c = support_of(&counting, 4);
     support_imbalance_number(c, "ramp", "seconds", 0.3);
-    /* at this time, three of four workers wait or compute */
+    /* at the end of the run, three of four workers wait or compute */
     c->config.until = (dsgd_until){.seconds = 10 * 1.9 + 1.5};
     const support_outcome *const got = support_ok(c);
     for (int i = 0; i < 4; i++) {
@@ -178,10 +178,10 @@ TEST_RANGE(step_times_last_from_start_to_start, 0, 2)
 }
 
 /**
- * If the unfinished steps at the end did not count, a worker's number of steps would be too low by
- * (1 - c) / 2. c is the squared coefficient of variation of the step times. For 5 steps, the error
- * would be 10 % for constant steps, and 7.5 % for gamma distributed steps with c = 1/4. (c = 1 is
- * the exponential distribution.)
+ * Tests that unfinished steps at the end of a run count. If they did not count, a worker's number
+ * of steps would be too low by (1 - c) / 2. The number c is the squared coefficient of variation of
+ * the step times. For 5 steps, the error would be 10 % for constant steps, and 7.5 % for gamma
+ * distributed steps with c = 1/4. (An exponential distribution has c = 1.)
  */
 TEST_RANGE(throughput_is_unbiased_if_time_cuts_steps, 0, 4)
 {
@@ -247,8 +247,8 @@ TEST_RANGE(ring_sends_the_bytes_of_its_closed_form, 0, 3)
 }
 
 /**
- * Tests short vectors, long vectors with a power of two of workers and with another number, and
- * another value of doubling_bytes.
+ * Tests the choice of the collective for short vectors, for long vectors, and for another value of
+ * doubling_bytes. The number of workers is a power of two or another number.
  */
 TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
 {
@@ -271,8 +271,8 @@ TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
 }
 
 /**
- * The busiest NIC is the server's, whether the server is on the platform's last host or on its
- * first host.
+ * Tests that the server's NIC is the busiest NIC, whether the server is on the platform's last host
+ * or on its first host.
  */
 TEST(the_busiest_link_can_belong_to_any_host)
 {
@@ -311,7 +311,8 @@ TEST(loads_are_counted_per_nic_and_island_link)
     c->config.until.steps = 3;
     c->config.loads = true;
     const support_outcome *const run = support_ok(c);
-    const double all = 3 * 1.5 * 80e6; /* bytes that each host sends, and receives */
+    const double all =
+        3 * 1.5 * 80e6; /* number of bytes that each host sends, and that it receives */
     ck_assert_uint_eq(run->result.n_loads, 16);
     /* the busiest link is an island link */
     ck_assert_double_eq_tol(run->result.link_s, all / 5e9, 1e-9);
@@ -462,8 +463,8 @@ static void count_alone(rig *r, dsgd_worker *user, const dsgd_reduction *of)
 }
 
 /**
- * sizes of a vector in bytes; some weights are powers of two, and some are fractions whose sums are
- * rounded
+ * sizes of a vector in bytes; some of the weights are powers of two, and some are fractions whose
+ * sums are rounded
  */
 static const double some_bytes[] = {2, 3, 10, 1.7};
 
@@ -529,5 +530,5 @@ TEST_RANGE(ages_are_rarely_counted_singly, 0, 4)
             n_alone++;
             r->engine.accounts.staleness.sum += weight * (1000 * 5 + 24);
         }
-    ck_assert_int_le(n_alone, 20); /* one use per power of two */
+    ck_assert_int_le(n_alone, 20); /* one use is counted per power of two */
 }

@@ -21,7 +21,7 @@ static double slack_of(const support_case *c)
 {
     const bool partial = ~c->config.algorithm->traits & DSGD_SENDS_ALLREDUCES;
     const bool early = support_has(c, "calibration") || partial;
-    return early ? early_s : 0; /* allowed difference; a run takes several seconds */
+    return early ? early_s : 0; /* allowed difference of times; a run takes several seconds */
 }
 
 /**
@@ -155,7 +155,7 @@ static support_case *combination(const char *algorithm, int i, char *where, size
     return c;
 }
 
-/** Makes the algorithm communicate in every step or in two of the four steps. */
+/** Makes the algorithm communicate in every step, or in two of the four steps. */
 static void be_frequent(support_case *c)
 {
     static const char *const periods[] = {"period", "tau", "inner_steps"};
@@ -171,7 +171,7 @@ static void be_frequent(support_case *c)
 SUITE(analytic, "closed", .seconds = 300);
 
 /**
- * Tests algorithm _i. Each algorithm tests another part of the combinations, because some
+ * Tests algorithm number _i. Each algorithm tests another part of the combinations, because some
  * combinations are slow to simulate.
  */
 TEST_RANGE(computed_times_equal_message_times, 0, support_n_algorithms())
@@ -222,8 +222,8 @@ static support_case *partial_combination(int i, char *where, size_t room)
     platforms[platform](c);
     (i % 3 == 0 ? jitter_and_straggler : jitter_and_late_versions)(c);
     SET(c, workload.bytes = 8e6, workload.backward_share = 0.5);
-    c->config.until = (dsgd_until){0}; /* each worker has its own number of steps, so no race
-                                        * decides which worker makes the last one */
+    c->config.until = (dsgd_until){0}; /* each worker has its own number of steps, so it is certain
+                                        * which worker makes the last step */
     SET(c, config.steps_each = 6, config.exchange.pieces = i % 2 == 0 ? 16 : 1,
         config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + collectives[how]);
     snprintf(where, room, "%s, %s %ld, %d workers, platform %d, %s", partial[which].algorithm,
@@ -285,7 +285,8 @@ TEST(values_published_when_a_piece_ends_are_in_the_next)
     support_steps_each(c, 12);
     const dsgd_algorithm *const wagma = c->config.algorithm;
     any = *wagma;
-    any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES; /* sends activations as messages */
+    any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES; /* without the trait, the algorithm sends
+                                                     * activations as messages */
     double age = -1;
     for (int how = 0; how < 4; how++) {
         c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
@@ -340,7 +341,7 @@ CASE("closed", .seconds = 300);
 
 /**
  * Allreduces of 0.4 s run during four steps of 0.1 s. One worker is slow, and some allreduces are
- * unfinished at the end. In test 1, each worker has its own number of steps.
+ * unfinished at the end. If _i is 1, each worker has its own number of steps.
  */
 TEST_RANGE(computations_hide_computed_allreduces_like_messages, 0, 2)
 {
@@ -356,7 +357,10 @@ TEST_RANGE(computations_hide_computed_allreduces_like_messages, 0, 2)
     expect_same_run(c, "dasgd");
 }
 
-/** The run ends at instant number _i, while messages are in flight. Some messages are half sent. */
+/**
+ * The run ends at instant number _i, while messages are in flight. Some messages have been sent
+ * only in part.
+ */
 TEST_RANGE(messages_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12)
 {
     static const char *const algorithms[] = {"allreduce", "dasgd"};
@@ -414,8 +418,8 @@ static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_round
                                                   .traits = DSGD_SENDS_ALLREDUCES};
 
 /**
- * If one member of an allreduce is missing, the run stops when all other messages have arrived.
- * Test 0 has no time bound, and test 1 has one.
+ * If one member of an allreduce is missing, the run stops when all other messages have arrived. The
+ * run has no time bound if _i is 0, and a time bound if _i is 1.
  */
 TEST_RANGE(a_run_with_a_missing_member_ends_the_same, 0, 2)
 {
@@ -494,8 +498,8 @@ TEST(schedules_are_simulated_where_links_are_shared)
 }
 
 /**
- * A closed form exists only if all members behind a NIC form hypercubes. Members that do not form
- * one use the NIC one after another, or at times that are not known.
+ * A closed form exists only if the members that share a NIC form hypercubes. Members that form no
+ * hypercube use the NIC one after another, or at times that are not known.
  */
 TEST(schedules_are_closed_where_rows_share_a_nic)
 {
@@ -521,8 +525,8 @@ TEST(schedules_are_closed_where_rows_share_a_nic)
 }
 
 /**
- * A test algorithm that averages in pairs, although it declares only collectives. This makes
- * computed times wrong.
+ * A test algorithm that averages in pairs, although it declares only collectives. The false
+ * declaration makes computed times wrong.
  */
 static void lying_work(dsgd_node *self)
 {

@@ -1,14 +1,15 @@
 /**
  * @file test_cancel.c
- * Tests cancelled gradients. The worker is free at once, its time counts as lost, and no gradient
- * is computed. The same mini-batch is used later, and nothing else changes.
+ * Tests cancelled gradients. The worker is free at once, its time counts as lost, and the gradient
+ * is not computed. The same mini-batch is used later, and nothing else changes.
  */
 #include "sim/timeline.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 /**
- * Plain SGD that cancels gradients 0.25 s after their start: once in step 1, and twice in step 3.
+ * A test algorithm that makes plain SGD and cancels gradients 0.25 s after their start. It cancels
+ * once in step 1, and twice in step 3.
  */
 static void giving_up_work(dsgd_node *self)
 {
@@ -31,7 +32,7 @@ static const dsgd_algorithm giving_up = {
 
 SUITE(cancel, "cancel", .seconds = 60);
 
-TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4) /* _i is the number of pieces */
+TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4) /* _i is the number of chunks */
 {
     support_case *c = support_of(&giving_up, 2);
     SET(c, config.exchange.pieces = _i, config.until.steps = 6);
@@ -78,8 +79,9 @@ TEST(the_time_of_a_repeated_step_is_drawn_again)
     support_imbalance_number(c, "ramp", "seconds", 0.5);
     support_set(dsgd_entry_find(dsgd_imbalance_kinds, "ramp"), c->imbalance[0].params, "rotate", 1);
     /*
-     * Worker 0 takes 1 s in step 0. Its step 1 would take 1.5 s and is cancelled after 0.25 s; the
-     * repeated step takes 1 s. Worker 1 has the other two times: 1.5 s, 1 s (cancelled) and 1.5 s.
+     * Worker 0 takes 1 s in step 0. Step 1 of worker 0 would take 1.5 s and is cancelled after 0.25
+     * s. The repeated step takes 1 s. Worker 1 takes 1.5 s in step 0. Its step 1 would take 1 s and
+     * is cancelled, and the repeated step takes 1.5 s.
      */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.5 + 0.25 + 1.5, 1e-12);
 }

@@ -124,8 +124,8 @@ TEST_RANGE(bruck_takes_its_closed_form_at_any_number_of_workers, 0, 10)
 }
 
 /**
- * By the closed forms, 17 workers need 10 phases, and 16 workers 8. 17 workers also send 1/16 -
- * 1/17 more of the bytes.
+ * By the closed forms, 17 workers need 10 phases, and 16 workers need 8 phases. With 17 workers,
+ * each worker sends an additional 1/16 - 1/17 of the bytes.
  */
 TEST(one_worker_above_a_power_of_two_costs_little_by_default)
 {

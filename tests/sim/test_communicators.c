@@ -1,6 +1,6 @@
 /**
  * @file test_communicators.c
- * Tests collectives of some of the workers (values, times, messages, order), and splits of all
+ * Tests collectives among some of the workers (values, times, messages, order), and splits of all
  * workers.
  */
 #include "base/draw.h"
@@ -57,7 +57,7 @@ static void split_work(dsgd_node *self)
             const bool is_member = colour[i] == colour[self->rank];
             before += is_member && i < self->rank;
             if (is_member && worker_of(comm, (int)members++) != i)
-                return; /* a wrong member makes the run hang, and the test fail */
+                return; /* if a member is wrong, the run hangs and the test fails */
         }
         support_current->note[self->rank % 64] +=
             comm == again && dsgd_comm_size(self, comm) == (int)members &&
@@ -139,10 +139,11 @@ static void gathers_numbers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *co
             all[2 * i] == worker_of(comm, i) + 0.5 && all[2 * i + 1] == (double)self->step;
 }
 
-static collective_verb *tested; /* verb that the run calls; set before the simulation forks, like
-                                 * the variables below */
-static bool of_all; /* if true, the communicator of all workers; if false, a group of a split */
-static bool everyone; /* if true, workers in no group also call the verb */
+static collective_verb *tested; /* collective that the run calls; this variable and the variables
+                                 * below are set before the simulation forks */
+static bool of_all; /* if true, the collective uses the communicator of all workers; if false, it
+                     * uses a group of a split */
+static bool everyone; /* if true, workers in no group also call the collective */
 
 static void one_collective_work(dsgd_node *self)
 {
@@ -186,8 +187,8 @@ enum {
 };
 
 /**
- * _i selects the collective and the verb. A verb must take as long in many groups at once as in a
- * run in which all workers form one group.
+ * Tests that a collective takes as long in many groups at once as in a run in which all workers
+ * form one group. _i selects the collective and the call.
  */
 TEST_RANGE(a_group_takes_as_long_as_a_run_of_its_size, 0, N_COLLECTIVES *N_VERBS)
 {
@@ -221,8 +222,9 @@ static double step_of(collective_verb *verb, dsgd_collective how)
 }
 
 /**
- * Fails unless a time equals its closed form for groups of 8 = 2^3 workers with 1 MB. The form adds
- * the overheads and latencies of m messages, and the time to send and to add parts of the bytes.
+ * Fails the test unless a time equals its closed form for groups of 8 = 2^3 workers with 1 MB. The
+ * closed form adds the overheads and latencies of m messages, and the time to send and to add parts
+ * of the bytes.
  */
 static void expect_form(double measured_s, double m, double sent, double added)
 {
@@ -286,11 +288,11 @@ static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
     dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
-/** _i selects the platform and the verb. */
+/** _i selects the platform and the call. */
 TEST_RANGE(computed_times_equal_those_of_messages, 0, 3 * N_VERBS)
 {
-    const int every = SUPPORT_SLOW ? 17 : 6; /* a test takes every 6th case; the tests of other
-                                              * verbs take the others */
+    const int every = SUPPORT_SLOW ? 17 : 6; /* one test takes every 6th case; the tests of the
+                                              * other calls take the other cases */
     for (int i = _i % every; i < N_COLLECTIVES * 5 * N_WAYS; i += every) {
         size = some_sizes[i / N_COLLECTIVES % 5];
         way = i / N_COLLECTIVES / 5 % N_WAYS;
@@ -336,11 +338,11 @@ static void mixing_work(dsgd_node *self)
             continue;
         tested(self, x, comm);
         const dsgd_comm *const same = group_of(self);
-        const double mine = dsgd_comm_rank(self, same); /* after this allgather, all members have
-                                                         * ended the verb */
+        const double mine = dsgd_comm_rank(self, same); /* when this allgather ends, all members
+                                                         * have completed the call */
         dsgd_allgather(self, &mine, 1, comm);
         const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-        /* The first member may already be in its next step, but not further. */
+        /* The first member may already be in its next step, but in no later step. */
         const dsgd_vector *const first = engine->workers[worker_of(comm, 0)].learner.model;
         support_current->note[self->rank] +=
             dsgd_value_equal(first->piece[0].value, x->piece[0].value);
@@ -403,8 +405,8 @@ static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd
 }
 
 /**
- * Each member divides its share of a sum by another number. After the allgather, each share must be
- * the one that its owner has computed, at all members.
+ * Each member divides its share of a sum by another number. After the allgather, all members must
+ * have, for each share, the value that its owner has computed.
  */
 TEST(a_gathered_share_equals_the_share_of_its_owner)
 {
@@ -461,7 +463,7 @@ static void pairs(const void *params, int n_workers, int *colour)
         colour[i] = i / 2;
 }
 
-/** Two workers use two communicators in opposite orders. */
+/** A fault in which two workers use two communicators in opposite orders. */
 static void crosses(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     const dsgd_comm *const other = dsgd_comm_split(self, pairs);
@@ -522,7 +524,8 @@ TEST_RANGE(a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS)
 
 static void calls_on_anothers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    static const dsgd_comm *first; /* the communicator of worker 0 */
+    static const dsgd_comm
+        *first; /* the communicator of worker 0, which worker 3 uses by mistake */
     if (self->rank == 0)
         first = comm;
     else if (self->rank == 3)

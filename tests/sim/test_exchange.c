@@ -11,9 +11,9 @@
 SUITE(exchange, "exchange", .seconds = 60);
 
 /**
- * A gossip step of D-PSGD on a ring costs two overheads (one per neighbour), but only one pass over
- * memory. This pass reads three vectors and writes one; the addition of one vector to another reads
- * two and writes one.
+ * A gossip step of D-PSGD on a ring takes two overheads (one per neighbour), but only one pass over
+ * memory. The pass reads three vectors and writes one vector. An addition of one vector to another
+ * reads two vectors and writes one.
  */
 TEST(neighbours_share_a_link_and_one_pass_averages_them)
 {
@@ -25,8 +25,8 @@ TEST(neighbours_share_a_link_and_one_pass_averages_them)
 enum { DRAWN_BY = 7 };
 
 /**
- * Adds four draws in each step, and subtracts the draws that the documentation promises. Each draw
- * therefore adds exactly 1.
+ * A test algorithm that adds four draws in each step, and subtracts the values that the
+ * documentation specifies for these draws. Each draw therefore adds exactly 1.
  */
 static void drawing_work(dsgd_node *self)
 {
@@ -121,7 +121,7 @@ static void exchanging_beside_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         if (self->rank == 1 && self->step == 0)
-            continue; /* worker 1 stops in this step */
+            continue; /* worker 1 stops in this step, so it does not continue */
         dsgd_request_wait(self, sum, x);
     }
 }
@@ -278,8 +278,8 @@ TEST(rows_of_a_sparse_gradient_are_gathered_where_others_are_summed)
         const support_outcome *got = support_ok(c);
         ck_assert_double_eq_tol(got->result.virtual_s / 10 - 1,
                                 negotiation_s(p, 4) + doubling_s(p, 3e6) + gathered_s, 3e-6);
-        c->config.exchange.pieces = 4; /* cuts the model into dense pieces, without regard to
-                                        * tensors */
+        c->config.exchange.pieces = 4; /* the exchange uses dense chunks of the model, without
+                                        * regard to tensors */
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 negotiation_s(p, 4) + doubling_s(p, 4e6), 3e-6);
     }
@@ -308,8 +308,8 @@ TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
 }
 
 /**
- * Pieces are ready at 0.625, 0.75, 0.875 and 1 s. The cycle at 0.9 s sends three pieces, and the
- * cycle at 1.2 s sends the last.
+ * Chunks are ready at 0.625, 0.75, 0.875 and 1 s. The cycle at 0.9 s sends three chunks, and the
+ * cycle at 1.2 s sends the last chunk.
  */
 TEST(a_cycle_sends_pieces_that_are_ready_during_the_backward_pass)
 {
@@ -407,7 +407,8 @@ static void chain_work(dsgd_node *self)
             dsgd_computation_wait(dsgd_worker_of(self));
         dsgd_copy(self, y, error);
         dsgd_combine(self, y, 0.25, 1, g);
-        dsgd_combine(self, y, 1, 0.125, x); /* reads x before the local step below changes it */
+        dsgd_combine(self, y, 1, 0.125, x); /* this combination reads x before the local step below
+                                             * changes x */
         dsgd_copy(self, error, y);
         dsgd_combine(self, error, 1, -0.5, g);
         dsgd_local_step(self, x, y);
@@ -444,11 +445,11 @@ static void set_then_add_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *y = dsgd_shared(self);
     while (dsgd_next_step(self)) {
-        dsgd_sleep(1e-6); /* after this, assist() has sent its request */
+        dsgd_sleep(1e-6); /* after this pause, assist() has sent its request */
         dsgd_gradient(self, g, x);
         dsgd_copy(self, y, g);
         dsgd_computation_wait(dsgd_worker_of(self));
-        dsgd_sleep(10); /* after this, assist() has received its answer */
+        dsgd_sleep(10); /* after this pause, assist() has received its answer */
         dsgd_copy(self, x, y);
     }
 }

@@ -129,7 +129,7 @@ TEST(a_message_takes_the_nearest_edges_along_its_row_and_then_its_column)
 
 static struct {
     double size[4];
-    int cables; /* x b y, the number of cables in a cut between halves */
+    int cables; /* number of cables in a cut between halves, x b y */
 } meshes[] = {
     {{2, 2, 16, 16}, 512}, {{4, 4, 8, 8}, 256}, {{2, 2, 64, 64}, 8192}, {{4, 4, 32, 32}, 4096}};
 
@@ -145,8 +145,8 @@ TEST_RANGE(halves_of_a_hamming_mesh_send_as_much_as_its_cables_carry, 0, N_MESHE
         ck_assert_double_eq_tol(n / 2 * bytes / seconds, meshes[_i].cables * port,
                                 1e-3 * meshes[_i].cables * port);
         ck_assert_double_eq_tol(bytes / seconds / (4 * port), 1 / (2 * size[0]),
-                                1e-3); /* a host's bandwidth through the cut, over its injection
-                                        * bandwidth */
+                                1e-3); /* ratio of a host's bandwidth through the cut to its
+                                        * injection bandwidth */
     }
 }
 
@@ -281,8 +281,8 @@ TEST(an_all_to_all_without_a_spine_goes_through_the_nodes)
 {
     dsgd_platform tree = nodes(DSGD_TOPOLOGY_SWITCH), rails = nodes(DSGD_TOPOLOGY_RAILS),
                   spine = rails;
-    spine.group_bytes_per_s = GPUS / RAILS * port; /* rail-optimised: the spine has as much
-                                                    * bandwidth as the NICs of a rail */
+    spine.group_bytes_per_s = GPUS / RAILS * port; /* in a rail-optimised network, the spine has as
+                                                    * much bandwidth as the NICs of a rail */
     const double bytes = 1e6, way_s = near_s + bytes / port;
     for (int by = 1; by < GPUS; by++) {
         const bool crosses = by % RAILS != 0;

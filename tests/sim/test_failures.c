@@ -44,8 +44,8 @@ static double all_causes_s(const dsgd_failure_times *t)
 SUITE(failures_in_runs, "restart", .seconds = 120);
 
 /**
- * A failure happens half a step after every tenth step. t_s is the cost of a failure: detection,
- * repair, restart and half a step.
+ * A failure happens half a step after every tenth step. The cost t_s of a failure consists of
+ * detection, repair, restart and half a step.
  */
 TEST(goodput_equals_the_closed_form_of_constant_cost)
 {
@@ -61,15 +61,16 @@ TEST(goodput_equals_the_closed_form_of_constant_cost)
     ck_assert_int_eq(t.n, N);
     ck_assert_double_eq_tol(t.goodput, 1 / (1 + N / 100.0 * t_s), 1e-9);
     ck_assert_double_eq_tol(t.detect_s, N * 2, 1e-6);
-    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6); /* the repair time without the detection */
+    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6); /* repair time, which does not include the
+                                                       * time of detection */
     ck_assert_double_eq_tol(t.restart_s, N * 3, 1e-6);
     ck_assert_double_eq_tol(t.lost_s, N * 0.5, 1e-6);
 }
 
 /**
- * Test 0 has blocking checkpoints of 2 s every 10 steps, and a failure 7 s after a checkpoint. Test
- * 1 writes checkpoints during the steps, and the failure happens 1.5 s after the start of a
- * checkpoint.
+ * If _i is 0, blocking checkpoints of 2 s happen every 10 steps, and a failure happens 7 s after a
+ * checkpoint. If _i is 1, checkpoints are written during the steps, and the failure happens 1.5 s
+ * after the start of a checkpoint.
  */
 TEST_RANGE(a_failure_loses_the_time_since_the_last_complete_checkpoint, 0, 2)
 {
@@ -112,7 +113,8 @@ TEST_RANGE(a_notice_triggers_a_checkpoint, 0, 4)
  */
 TEST(a_checkpoint_is_written_by_all_gpus_of_a_worker)
 {
-    static dsgd_failure_event event = {1, 14.5, 1}; /* a failure after the only checkpoint */
+    static dsgd_failure_event event = {1, 14.5,
+                                       1}; /* the failure happens after the only checkpoint */
     double checkpoint_s[2], restart_s[2];
     for (int k = 0; k < 2; k++) {
         support_case *c = seconds_alone(2, (dsgd_until){.steps = 15});
@@ -129,8 +131,9 @@ TEST(a_checkpoint_is_written_by_all_gpus_of_a_worker)
 
 /**
  * In Daly's model of Poisson failures, a checkpoint interval tau takes M e^(R/M) (e^((tau + C)/M) -
- * 1) on average. The intervals by Daly's and Young's rules are at least as good as eight intervals
- * from 1/16 to 8 times Daly's.
+ * 1) on average. The test compares the intervals of Daly's and Young's rules with eight intervals
+ * from 1/16 to 8 times Daly's interval. The two rules must be at least as good as these eight
+ * intervals.
  */
 TEST(young_and_daly_intervals_minimise_the_loss)
 {
@@ -140,7 +143,8 @@ TEST(young_and_daly_intervals_minimise_the_loss)
     for (int i = 0; i < 10; i++) {
         const long rule = i == 9 ? DSGD_EVERY_YOUNG : DSGD_EVERY_DALY;
         const double rule_s = dsgd_checkpoint_interval_s(rule, c_s, m_s);
-        const double tau_s = ceil(i < 8 ? rule_s * exp2(i - 4) : rule_s); /* rounded up to steps */
+        const double tau_s = ceil(i < 8 ? rule_s * exp2(i - 4)
+                                        : rule_s); /* the interval is rounded up to whole steps */
         support_case *c = seconds_alone(2, (dsgd_until){.steps = 200000});
         dsgd_failures_config *f = fail_at(c, 0, NULL);
         SET(f, mtbf_s = 2 * m_s, detect_s = 0, restart_s = r_s - c_s, checkpoint.seconds = c_s,
@@ -183,7 +187,7 @@ TEST(a_run_that_cannot_continue_reports_why)
     SET(f, mtbf_s = 4, restart_s = 60);
     ck_assert_has(support_simulate(c)->result.why.text,
                   "100,000 failures have happened without a step between them");
-    support_case *const other = support_new("easgd", 4); /* an algorithm whose workers continue
+    support_case *const other = support_new("easgd", 4); /* the workers of this algorithm continue
                                                           * after a failure */
     fail_at(other, 0, NULL)->mtbf_s = 1e-12;
     ck_assert_has(support_simulate(other)->result.why.text,
@@ -217,7 +221,7 @@ TEST_RANGE(a_rejoining_worker_copies_a_live_model_over_its_link, 0, 2)
     c->config.network = _i == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
     const support_outcome *got = support_ok(c);
     const dsgd_failure_times *t = &got->result.failures;
-    const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* time of the copy, plus the latency of the
+    const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* time to copy the model, plus the latency of the
                                                   * request and of the answer */
     ck_assert_double_eq_tol(t->lost_s, 0.5 / 2, 1e-9);
     ck_assert_double_eq_tol(t->repair_s, 0.25 / 2, 1e-9);
@@ -240,12 +244,13 @@ TEST(a_restart_that_fails_starts_again)
 }
 
 /**
- * Worker 0 is down from 5 s on. Workers that have sent a request to it give up at 15 s. Later
- * workers do not wait for it.
+ * Worker 0 is down from 5 s on. Workers that have sent a request to worker 0 give up at 15 s.
+ * Workers that arrive later do not wait for worker 0.
  */
 TEST_RANGE(workers_wait_for_a_failed_one_until_the_deadline, 0, 3)
 {
-    static const int variants[] = {0, 2, 3}; /* variants paper, shared_copy, pull */
+    static const int variants[] = {0, 2, 3}; /* values of the option `variant`: paper, shared_copy
+                                              * and pull */
     static dsgd_failure_event event = {0, 5, DSGD_REPAIR_NEVER};
     support_case *c = pairs(4, 200, variants[_i] == 3 ? -1 : 1);
     fail_at(c, 1, &event);
@@ -283,8 +288,9 @@ TEST(the_first_gradients_of_a_step_are_enough)
     SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 60.25});
     fail_at(c, 2, events)->restart_s = 1;
     const dsgd_run_result got = support_ok(c)->result;
-    const double away = 21 + 0.5 + 1, gone = 30; /* seconds that workers 1 and 0 are away; each step
-                                                  * drops the last of four gradients */
+    const double away = 21 + 0.5 + 1, gone = 30; /* seconds for which worker 1 (away) and worker 0
+                                                  * (gone) are away; each step drops the last of
+                                                  * four gradients */
     ck_assert_double_eq_tol(got.failures.lost_s, (0.5 + 0.5) / 4, 1e-3);
     ck_assert_double_eq_tol(got.failures.repair_s, (20 + 29.75) / 4, 1e-3);
     ck_assert_double_ge(got.steps, (4 * 60 - away - gone - 3) / 4);
@@ -293,7 +299,7 @@ TEST(the_first_gradients_of_a_step_are_enough)
 
 /**
  * A step ends with the last gradient of the six running workers. Their random times are exponential
- * with mean 0.1 s, so the maximum is 0.1 (1 + 1/2 + ... + 1/6) s on average.
+ * with a mean of 0.1 s, so the maximum is 0.1 (1 + 1/2 + ... + 1/6) s on average.
  */
 TEST(a_step_ends_with_the_last_gradient_that_it_needs)
 {
@@ -309,9 +315,9 @@ TEST(a_step_ends_with_the_last_gradient_that_it_needs)
 }
 
 /**
- * With 8 learners, goodput is 1 / (1 + f T), because a failure costs the other learners nothing. f
- * is the number of failures per second. T is half a step, repair and restart, divided by the number
- * of learners.
+ * With 8 learners, goodput is 1 / (1 + f T), because a failure costs the other learners nothing.
+ * The number f is the number of failures per second. The time T is half a step plus repair and
+ * restart, divided by the number of learners.
  */
 TEST(a_failed_learner_costs_only_its_own_time)
 {
@@ -341,12 +347,13 @@ TEST_RANGE(an_algorithm_with_tokens_restarts, 0, 2)
     fail_at(c, 1, &event);
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq(got.steps, 20);
-    ck_assert_double_eq_tol(got.failures.detect_s, 10, 1e-9); /* mean over all workers */
+    ck_assert_double_eq_tol(got.failures.detect_s, 10,
+                            1e-9); /* mean detection time over all workers */
 }
 
 /**
- * All workers exchange the times of their first steps once. Worker 1 fails in its first step, and
- * then the others know its time, too. Later rounds have three steps.
+ * All workers exchange the times of their first steps once. If worker 1 fails in its first step,
+ * the other workers have its time, too. Later rounds have three steps.
  */
 TEST(a_worker_that_fails_in_its_first_step_has_reported_its_speed)
 {
@@ -361,8 +368,8 @@ TEST(a_worker_that_fails_in_its_first_step_has_reported_its_speed)
 }
 
 /**
- * Worker 1 fails in the step whose change it would send. After its restart, it waits only for the
- * answer to its next request.
+ * Worker 1 fails in the step after which it would send its change. After its restart, it waits only
+ * for the answer to its next request.
  */
 TEST(a_rejoining_worker_waits_for_its_answer_only)
 {
@@ -371,8 +378,8 @@ TEST(a_rejoining_worker_waits_for_its_answer_only)
     OPTIONS(c, {"period", 5}, {"delay", 5});
     SET(c, workload.bytes = 1e9, config.until = (dsgd_until){.seconds = 9.75});
     fail_at(c, 1, &event)->restart_s = 2;
-    const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* time of the answer, plus the latency of the
-                                                    * request and of the answer */
+    const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* time of the answer's bytes, plus the latency
+                                                    * of the request and of the answer */
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
 }
 
@@ -403,8 +410,8 @@ TEST_RANGE(ssp_excludes_failed_workers_from_its_bound, 0, 4)
 
 /**
  * Worker 0 has pushed a step and waits for permission to continue, because worker 1 is down. Then
- * worker 0 fails, too. After its repair it gets the permission and repeats its step. It then waits
- * until the other worker has made a step, at 9.5 s.
+ * worker 0 fails, too. After its repair, worker 0 gets the permission and repeats its step. It then
+ * waits until worker 1 has made a step, at 9.5 s.
  */
 TEST(ssp_workers_do_not_wait_for_a_model_that_is_not_sent)
 {
@@ -427,7 +434,7 @@ static void counting_serve(dsgd_node *self)
     }
 }
 
-/** A test algorithm that sends its gradients, and requests nothing after it rejoins. */
+/** A test algorithm whose workers send their gradients, and request nothing after they rejoin. */
 static void telling_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -446,8 +453,8 @@ static const dsgd_algorithm telling = {.about = {.name = "telling"},
                                        .traits = DSGD_REJOINS};
 
 /**
- * Worker 1 fails in its forward pass, or when half of its chunks have left. All gradients that
- * arrive at the server are complete.
+ * Worker 1 fails in its forward pass, or when half of its chunks have been sent. All gradients that
+ * arrive at the server must be complete.
  */
 TEST_RANGE(a_failed_worker_sends_nothing_more, 0, 4)
 {
@@ -460,7 +467,7 @@ TEST_RANGE(a_failed_worker_sends_nothing_more, 0, 4)
     c->config.until = (dsgd_until){.seconds = 20.25};
     fail_at(c, 1, &event);
     const support_outcome *got = support_ok(c);
-    /* Number of gradients that worker 1 sends; the time of the messages is small. */
+    /* Number of gradients that worker 1 sends. Messages take hardly any time. */
     const double sent = 4 + floor(20.25 - event.at_s - 1);
     const double pieces = _i % 2 == 0 ? 0 : 2;
     ck_assert_double_eq(got->note[0], 20);
@@ -484,7 +491,7 @@ static void begins_anew(dsgd_node *self, int peer)
 TEST_ALGORITHM(pushing, .work = pushing_work, .serve = dsgd_serve, .comes_back = begins_anew);
 
 /**
- * Worker 1 fails in its forward pass, or when two of its four chunks have left. The server
+ * Worker 1 fails in its forward pass, or when two of its four chunks have been sent. The server
  * acknowledges each chunk.
  */
 TEST_RANGE(a_failed_worker_pushes_nothing, 0, 2)
@@ -510,9 +517,9 @@ static support_case *quorum(int workers, double seconds)
 }
 
 /**
- * Worker 1 fails during the fifth step. The other workers end this step when they have detected the
- * failure and have a new communicator, 2 + 3 s later. After its repair and restart, worker 1
- * rejoins in the next step. The others wait in this step until worker 1 has copied the state.
+ * Worker 1 fails during the fifth step. The other workers detect the failure after 2 s, and form a
+ * new communicator in 3 s. They then end this step. After its repair and restart, worker 1 rejoins
+ * in the next step. In this step, the other workers wait until worker 1 has copied the state.
  */
 TEST_RANGE(running_workers_continue_and_wait_for_a_copy, 0, 2)
 {
@@ -529,7 +536,8 @@ TEST_RANGE(running_workers_continue_and_wait_for_a_copy, 0, 2)
     const dsgd_failure_times *t = &got->result.failures;
     const double known_s = 4.5 + 2 + 3, joins_s = known_s + 17, copied_s = joins_s + 3 + 5e9 / 10e9;
     ck_assert_double_eq_tol(t->lost_s, 0.5 / 4, 1e-3);
-    ck_assert_double_eq_tol(t->detect_s, 3 * 1.5 / 4, 1e-3); /* the others' step ended at 5 s */
+    ck_assert_double_eq_tol(t->detect_s, 3 * 1.5 / 4,
+                            1e-3); /* the other workers ended their step at 5 s */
     ck_assert_double_eq_tol(t->repair_s, 20.25 / 4, 1e-3);
     ck_assert_double_eq_tol(t->restart_s,
                             (3 * 3 + copied_s - 24.75 + 3 * (copied_s - (joins_s + 1))) / 4, 1e-3);
@@ -556,8 +564,8 @@ static const dsgd_algorithm alternating = {
     .about = {.name = "alternating"}, .work = alternating_work, .traits = DSGD_QUORUM};
 
 /**
- * The median of the step times is 1.5 s, and each step differs from it by 0.5 s. The step with the
- * failure starts at 16 s and would end at 18 s.
+ * The median of the step times is 1.5 s, and each step time differs from the median by 0.5 s. The
+ * step with the failure starts at 16 s and would end at 18 s.
  */
 TEST_RANGE(a_deadline_follows_recent_steps, 0, 5)
 {
@@ -569,8 +577,8 @@ TEST_RANGE(a_deadline_follows_recent_steps, 0, 5)
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = _i == 4 ? 2.5 : 6,
         detect_mads = _i == 0 ? -1 : 2 * (_i - 1));
     /*
-     * Detection time counts from the end of the others' gradients at 17 s, one second before the
-     * end of the step.
+     * Detection time counts from the end of the other workers' gradients at 17 s, one second before
+     * the end of the step.
      */
     const double waited_s = known_s[_i] > 18 ? known_s[_i] - 17 : 0;
     ck_assert_double_eq_tol(support_ok(c)->result.failures.detect_s, 3 * waited_s / 4, 1e-3);
@@ -601,8 +609,8 @@ TEST(goodput_of_a_quorum_equals_its_closed_form)
     dsgd_failures_config *f = fail_at(c, N, events);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 4);
     /*
-     * Goodput is 1 / (1 + f T): each failure costs T seconds of all workers. A step with a failure
-     * takes 4.5 s. A failure happens every 13.5 s.
+     * Goodput is 1 / (1 + f T), where each failure costs T seconds of all workers. A step with a
+     * failure takes 4.5 s. A failure happens every 13.5 s.
      */
     for (int k = 0; k < N; k++)
         events[k] = (dsgd_failure_event){k % P, 13.5 * k + 9.5, 4};
@@ -612,8 +620,8 @@ TEST(goodput_of_a_quorum_equals_its_closed_form)
      * Each other worker waits 3.5 s.
      */
     const double t_s = (0.5 + 4 + 1 + (P - 1) * 3.5) / P;
-    const double f_per_s = N / got.steps; /* failures per second of useful time; a step takes one
-                                           * second */
+    const double f_per_s = N / got.steps; /* number of failures per second of useful time; a step
+                                           * takes one second */
     ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
 }
 
@@ -656,7 +664,10 @@ TEST(the_mean_is_over_the_running_workers)
     ck_assert_mem_eq(got->x, three->x, 3 * got->n_params * sizeof *got->x);
 }
 
-/** Worker 1 is away for some steps. After its first contribution, all models are equal. */
+/**
+ * Worker 1 is away for some steps. After the first contribution of the returned worker, all models
+ * must be equal.
+ */
 TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithms())
 {
     static dsgd_failure_event event = {1, 2.5, 4};
@@ -680,9 +691,9 @@ TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithm
 }
 
 /**
- * With a rank at which nothing is dropped, PowerSGD equals allreduce. This also holds if a worker
- * was away that had not yet sent anything. With two products, the residual of a worker is its
- * gradient minus the mean gradient; these residuals sum to 0.
+ * Tests that PowerSGD equals allreduce if its rank is so large that nothing is dropped. They must
+ * be equal even if a worker was away before it had sent anything. With two products, the residual
+ * of a worker is its gradient minus the mean gradient, and the sum of all residuals is 0.
  */
 TEST_RANGE(residuals_hold_the_values_that_were_not_sent, 0, 2)
 {
@@ -758,7 +769,7 @@ TEST(a_group_without_running_workers_does_not_hang)
 }
 
 /**
- * Worker 1 fails a second time, while it rejoins. Its last chunks still wait in its channel. The
+ * Worker 1 fails a second time, while it rejoins. Its last chunks are not received yet. The
  * exchange of these chunks is completed when the failure is detected.
  */
 TEST_RANGE(a_worker_that_fails_while_rejoining_completes_begun_exchanges, 0, 2)
@@ -797,15 +808,18 @@ static support_case *differ(const char *algorithm, int rank, double at_s, double
 static const char *const differing[] = {"eager_solo", "eager_majority", "wagma", "sgp", "osgp"};
 
 /**
- * Worker _i / 5 mod 8 fails. For every failed worker and time of failure, the others continue
- * without it as soon as they have detected the failure.
+ * Worker number (_i / 5) mod 8 fails. For every failed worker and every time of failure, the other
+ * workers must continue as soon as they have detected the failure.
  */
 TEST_RANGE(workers_continue_when_a_failure_is_detected, 0, 5 * 8 * 2)
 {
     const double repair_s = _i / 40 == 0 ? DSGD_REPAIR_NEVER : 20;
     support_case *c = differ(differing[_i % 5], _i / 5 % 8, 4.25 + 0.25 * (_i % 3), repair_s);
     const double each_s = 60 - (2 + 1); /* minimum number of steps of each running worker */
-    /* Minimum number of steps of the failed worker. It rejoins up to a period after its repair. */
+    /*
+     * Minimum number of steps of the failed worker. The failed worker rejoins up to a period after
+     * its repair.
+     */
     const double its_own_s = 4 + (repair_s < 0 ? 0 : 60 - 4.75 - 20 - 1 - 10);
     const dsgd_run_result got = support_ok(support_no_learning(c))->result;
     ck_assert_double_ge(8 * got.steps, 7 * each_s + its_own_s);
@@ -814,9 +828,9 @@ TEST_RANGE(workers_continue_when_a_failure_is_detected, 0, 5 * 8 * 2)
 
 /**
  * In push-sum, shares that were in flight to the failed worker return to their senders. The sums of
- * x and of weights therefore stay the same. The others converge to the mean of the values that the
- * failed worker did not have: (S - w x_failed) / (P - w). S is the sum of x, and w the failed
- * worker's weight, which is the same for all elements.
+ * x and of the weights therefore stay the same. The models of the other workers converge to (S - w
+ * x_failed) / (P - w). S is the sum of x. The failed worker's weight w is the same for all
+ * elements.
  */
 TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
 {
@@ -842,13 +856,13 @@ TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
     }
     ck_assert_double_eq_tol(most, least, 1e-4);
     ck_assert_double_eq_tol(exp2(round(log2(most))), most,
-                            1e-4); /* w is a power of 2: a worker keeps half of its weight when it
-                                    * sends the other half */
+                            1e-4); /* the weight w is a power of 2, because a worker keeps half of
+                                    * its weight when it sends the other half */
 }
 
 /**
- * The mean of WAGMA covers the workers that were running. The worker that never ran has this mean,
- * too.
+ * Tests that the mean of WAGMA covers the workers that were running. The worker that was never
+ * running must also have this mean at the end.
  */
 TEST(wagma_has_the_mean_of_the_running_workers)
 {
@@ -870,8 +884,8 @@ TEST(wagma_has_the_mean_of_the_running_workers)
 }
 
 /**
- * In eager-SGD, the rejoined worker 3 gets the model of the next running worker, worker 4. All
- * other models remain different.
+ * In eager-SGD, worker 3 rejoins and gets the model of the next running worker, worker 4. All other
+ * models remain different.
  */
 TEST_RANGE(a_rejoined_worker_has_a_copy_of_a_live_model, 0, 2)
 {
@@ -914,8 +928,8 @@ TEST_RANGE(a_failed_worker_contributes_zeros, 0, 2)
 }
 
 /**
- * Workers complete an exchange that has begun with a failed worker, even if they already have their
- * own parts. The next exchange starts without it.
+ * Tests that workers complete an exchange that has begun with a failed worker, even if they already
+ * have their own parts. The next exchange starts without the failed worker.
  */
 TEST_RANGE(a_begun_exchange_is_completed, 1, 21)
 {
@@ -932,7 +946,7 @@ TEST_RANGE(a_begun_exchange_is_completed, 1, 21)
 
 /**
  * At the end, no worker runs. The report must not claim that the workers that waited for the last
- * one hang.
+ * worker hang.
  */
 TEST(a_run_without_running_workers_reports_it)
 {
@@ -947,8 +961,8 @@ TEST(a_run_without_running_workers_reports_it)
 }
 
 /**
- * The worker that must activate a version is away when some workers reach the version, and is back
- * when others reach it. The version must be activated anyway.
+ * A version must be activated even if the worker that should activate it is away when some workers
+ * reach the version. That worker is back when the other workers reach the version.
  */
 TEST_RANGE(every_version_is_activated, 1, 41)
 {
@@ -976,11 +990,11 @@ static double goodput_of(const char *algorithm, int workers, int policy, dsgd_fa
 }
 
 /**
- * Decoupled DiLoCo (arXiv 2604.21428, as summarized) reports goodputs for 1.2 million chips: 27 %
+ * Decoupled DiLoCo (arXiv 2604.21428, from a summary) reports goodputs for 1.2 million chips: 27 %
  * for plain training, 58 % for elastic and 88 % for decoupled training. The paper does not state
- * all parameters. We assume 8 learners, one failure of any of them per 100 s, a repair after 95 s,
- * detection in 12 s, new communicators in 18 s, steps of 1 s, and checkpoints of 1 s at Daly's
- * interval. With them the three goodputs result.
+ * all parameters. We assume 8 learners, of which one fails every 100 s. A repair takes 95 s,
+ * detection 12 s, and new communicators 18 s. Steps take 1 s, and checkpoints take 1 s and follow
+ * Daly's interval. These parameters give the three goodputs.
  */
 TEST(three_algorithm_families_have_their_published_goodput)
 {
@@ -993,11 +1007,10 @@ TEST(three_algorithm_families_have_their_published_goodput)
 }
 
 /**
- * torchft on 30 replicas of 10 GPUs has a goodput of 81.2 % if one replica fails every 60 s (as
- * summarized). Its settings: a quorum waits 10 s, and checks every 0.1 s for missing workers; a
- * replica copies 12 GB in 3 s. We assume steps of 2 s, new communicators in 0.5 s, and new
- * processes in 30 s. With steps of 1 to 8 s and communicators in 0 to 2 s, the goodput is 75 to 89
- * %.
+ * torchft (from a summary) has a goodput of 81.2 % on 30 replicas of 10 GPUs if one replica fails
+ * every 60 s. A quorum waits 10 s, and checks every 0.1 s for missing workers. A replica copies 12
+ * GB in 3 s. We assume that steps take 2 s, new communicators take 0.5 s, and new processes take 30
+ * s. If steps take 1 to 8 s and communicators take 0 to 2 s, the goodput is 75 to 89 %.
  */
 TEST(torchft_has_its_published_goodput)
 {
@@ -1010,8 +1023,8 @@ TEST(torchft_has_its_published_goodput)
 }
 
 /**
- * The rate of samples does not count steps of workers that are away, although such workers follow
- * the step number of the others.
+ * Steps of workers that are away do not count in the throughput, although such workers follow the
+ * step number of the other workers.
  */
 TEST(throughput_counts_the_running_workers)
 {
@@ -1030,8 +1043,9 @@ CASE("all algorithms", .seconds = 240);
 enum { LAWS = 5, SEEDS = 2 };
 
 /**
- * Sets one of five laws of failures: 0 random, 1 many shortly after a repair, 2 listed, 3 of whole
- * islands, 4 very frequent. With law 4, some workers fail while they rejoin.
+ * Sets one of five laws of failures. Failures are random (0), happen often shortly after a repair
+ * (1), are listed (2), stop whole islands (3), or are very frequent (4). With law 4, some workers
+ * fail while they rejoin.
  */
 static void apply_law(support_case *c, int law)
 {
@@ -1056,7 +1070,8 @@ static const support_outcome *expect_the_same_again(support_case *c)
     const dsgd_failure_times *t = &got->result.failures;
     const size_t n = (size_t)c->config.workers * got->n_params * sizeof *got->x;
     dsgd_failure_times of_threads = again->result.failures;
-    of_threads.listed = t->listed; /* this pointer differs, and both arrays are freed */
+    of_threads.listed =
+        t->listed; /* the pointers of the two runs differ, and both arrays are freed */
     ck_assert_mem_eq(t, &of_threads, sizeof *t);
     ck_assert_mem_eq(got->x, again->x, n);
     ck_assert_double_eq(got->result.virtual_s, again->result.virtual_s);

@@ -15,7 +15,7 @@
 
 /**
  * Returns the largest singular value of the product of the mixing matrices over a period of the
- * graph. The direction that mixing keeps is left out.
+ * graph. The direction that mixing keeps does not count.
  */
 static double second_singular_value(const support_case *c, bool doubly)
 {
@@ -50,9 +50,9 @@ static double second_singular_value(const support_case *c, bool doubly)
 }
 
 /**
- * Checks that the distance of models decays by the singular value. This value is in general an
- * upper bound. For the graphs here the decay must reach it, because the product of their mixing
- * matrices is a normal matrix.
+ * Checks that the distance of models falls by the singular value in each period. In general, this
+ * value is only an upper bound. With the graphs of this test, the decay must reach the bound,
+ * because the product of their mixing matrices is a normal matrix.
  */
 static void expect_decay(const char *algorithm, const graph *g, bool doubly)
 {
@@ -170,7 +170,8 @@ TEST_RANGE(changes_propagate_as_fast_as_predicted, 0, SUPPORT_SLOW ? 4 : 14)
 {
     static const struct {
         const char *algorithm;
-        graph graph; /* graph of a gossip algorithm; without a kind, only an option and its value */
+        graph graph; /* graph of a gossip algorithm; if the graph has no kind, only an option and
+                      * its value are set */
         long from, to;
     } spread[] = {
         {"allreduce", {.workers = 16}, 1, 1},
@@ -202,7 +203,7 @@ TEST(a_complete_graph_gives_everyone_the_same_bits)
 {
     const graph complete = {"complete", .workers = 7};
     support_case *c = gossiping("d_psgd", &complete);
-    support_option(c, "order", 2); /* order atc: mix after the local step */
+    support_option(c, "order", 2); /* with the order atc, workers mix after the local step */
     const support_outcome *got = support_ok(c);
     for (size_t w = 1; w < 7; w++)
         ck_assert_mem_eq(got->x + w * got->n_params, got->x, got->n_params * sizeof *got->x);
@@ -285,11 +286,10 @@ TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0,
            "everyone %.3f s; exchanges per step%s\n",
            overlap ? "beside the backward pass" : "after it", neighbours_s, synchronous_s,
            line + 1);
-    /* With overlap, a delay loses the time of one piece per hop during the backward pass. */
+    /* With overlap, a delay loses the time of one chunk per hop during the backward pass. */
     ck_assert_double_gt(before_s, (overlap ? 0.88 : 0.99) * synchronous_s);
     /*
-     * If exchanges are concurrent and have no order, a delay again reaches only the neighbours in a
-     * step.
+     * If exchanges are concurrent and have no order, a delay reaches only the neighbours in a step.
      */
     const double at_once_s = step_s((travel){"d_psgd", 16, overlap, false});
     ck_assert_double_eq_tol(at_once_s, neighbours_s, 0.02);

@@ -14,7 +14,7 @@ enum { WORKERS = 8, STEPS = 20 };
 /** A fault of a test algorithm. Its workers call this function after the local step. */
 typedef void fault(dsgd_node *self, dsgd_vector *x);
 
-static fault *broken; /* fault of the run; set before the simulation forks */
+static fault *broken; /* the fault that the run makes; it is set before the simulation forks */
 
 static void broken_work(dsgd_node *self)
 {
@@ -45,7 +45,10 @@ static void calls_alone_at_last(dsgd_node *self, dsgd_vector *x)
         dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
-/** Only two workers call the 17th collective. It has two chunks, like all others. */
+/**
+ * A fault in which only two workers call the 17th collective. This collective has two chunks, like
+ * all other collectives.
+ */
 static void calls_once_more(dsgd_node *self, dsgd_vector *x)
 {
     if (self->step < 16 || self->rank == 3 || self->rank == 5)
@@ -75,7 +78,10 @@ static dsgd_request *expect_of(dsgd_node *self, dsgd_vector *x, int peer)
     return dsgd_gossip_begin(self, x, &neighbours);
 }
 
-/** All workers except worker 5 call a collective. Worker 5 waits for worker 4 in another verb. */
+/**
+ * A fault in which all workers except worker 5 call a collective. Worker 5 waits for worker 4 in
+ * another verb.
+ */
 static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
 {
     const double mine = self->rank;
@@ -84,7 +90,10 @@ static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
     dsgd_allgather(self, &mine, 1, DSGD_WORLD);
 }
 
-/** Makes a chain of waits: each worker up to 5 waits for the next one. Worker 6 does not wait. */
+/**
+ * A fault that makes a chain of waits: each worker up to 5 waits for the next worker. Worker 6 does
+ * not wait.
+ */
 static void awaits_the_next(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank < 6)
@@ -145,7 +154,7 @@ static void polls_messages(dsgd_node *self, dsgd_vector *x)
 
 static dsgd_partial *partial_of(dsgd_node *self, dsgd_initiator initiator)
 {
-    static dsgd_partial *partial; /* partial collective of the only worker that makes one */
+    static dsgd_partial *partial; /* the partial collective of the only worker that creates one */
     const dsgd_partial_spec spec = {.initiator = initiator};
     if (self->step == 0)
         partial = dsgd_partial_new(self, spec, NULL);
@@ -164,7 +173,7 @@ static void arrives_without_initiator(dsgd_node *self, dsgd_vector *x)
         dsgd_partial_mix(self, partial_of(self, DSGD_EACH_IN_TURN), x, WORKERS, WORKERS + 1);
 }
 
-/** Two workers wait for each other. The others continue. */
+/** A fault in which two workers wait for each other. The other workers continue. */
 static void two_wait_for_each_other(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 0 && self->step == 3)
@@ -290,8 +299,8 @@ static const struct {
 enum { N_FAULTS = sizeof faults / sizeof faults[0], N_BOUNDS = 3 };
 
 /**
- * Makes a case that ends after about STEPS steps. The bound is on steps (0), seconds (1) or samples
- * (2).
+ * Makes a case that ends after about STEPS steps. The bound is a number of steps (0), of seconds
+ * (1) or of samples (2).
  */
 static support_case *bounded(const char *algorithm, int workers, int bound)
 {
@@ -344,8 +353,8 @@ TEST_RANGE(a_work_that_returns_early_makes_the_run_fail, 0, N_BOUNDS)
 }
 
 /**
- * Worker 0 fails for ever. Workers that send requests to it hang, even if the others soon reach the
- * end of the run.
+ * Worker 0 fails for ever. Workers that send requests to worker 0 hang, even if the other workers
+ * soon reach the end of the run.
  */
 TEST(a_wait_for_a_stopped_worker_hangs)
 {
@@ -376,8 +385,8 @@ TEST(a_failure_after_the_end_stops_no_worker)
 TEST_RANGE(a_failing_worker_completes_begun_exchanges, 0, 2)
 {
     support_case *c = support_new("dasgd", 4);
-    dsgd_failure_event stop = {.worker = 0,
-                               .at_s = 1.5}; /* its step ends at 2 s and starts an average */
+    dsgd_failure_event stop = {.worker = 0, .at_s = 1.5}; /* the step of worker 0 ends at 2 s and
+                                                           * then starts an average */
     support_dies(c, 1, &stop);
     OPTIONS(c, {"tau", 2}, {"d", 1});
     c->workload.step_s = 1;
@@ -427,7 +436,8 @@ TEST_RANGE(a_run_with_late_workers_does_not_hang, 0,
         support_no_learning(c);
         support_set(dsgd_entry_find(dsgd_imbalance_kinds, how[0]), support_imbalance(c, how[0]),
                     how[1], strtod(how[2], NULL));
-        c->workload.bytes = i / N_BOUNDS / N_LATE == 0 ? 30e9 : 1e6; /* 30 GB take 3 s per vector */
+        c->workload.bytes =
+            i / N_BOUNDS / N_LATE == 0 ? 30e9 : 1e6; /* a vector of 30 GB takes 3 s */
         SET(c, config.exchange.pieces = 3, config.exchange.blocking = i % 2 == 0);
         support_ok(c);
     }
@@ -489,8 +499,8 @@ static void ends_twice(dsgd_node *self, dsgd_vector *x)
 }
 
 /**
- * Waits for a request that has already ended. The next request has started in the meantime, perhaps
- * at the same address.
+ * A fault in which a worker waits for a request that has already ended. The next request has
+ * started in the meantime, perhaps at the same address.
  */
 static void ends_the_one_before(dsgd_node *self, dsgd_vector *x)
 {

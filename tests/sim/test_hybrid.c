@@ -8,7 +8,8 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-static const double bandwidth = 10e9, latency_s = 1e-6; /* values of support_new() */
+static const double bandwidth = 10e9, latency_s = 1e-6; /* bandwidth and latency of the platform
+                                                         * that support_new() makes */
 static const double rounding = 1e-9;
 
 /**
@@ -95,9 +96,9 @@ TEST(chimera_has_about_half_the_bubbles)
 }
 
 /**
- * Stage s of D stages takes f = 1.5 times as long as the others. A step takes N f passes of the
- * slow stage, s passes of the earlier stages, and half of the D - 1 - s passes of the later stages.
- * During the other half, the slow stage already works on other micro-batches.
+ * Stage s of D stages takes f = 1.5 times as long as the other stages. A step takes N f passes of
+ * the slow stage, s passes of the earlier stages, and half of the D - 1 - s passes of the later
+ * stages. During the other half, the slow stage already works on other micro-batches.
  */
 TEST(a_slow_stage_delays_its_pipeline_as_scheduled)
 {
@@ -125,7 +126,7 @@ static support_case *swarm_of(const char *algorithm, int workers, int64_t stages
  */
 TEST(a_slow_peer_slows_a_swarm_by_its_share)
 {
-    /* pass is the time of a micro-batch in a stage, forward and backward. */
+    /* The time of a micro-batch in a stage, forward and backward, is `pass`. */
     const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d;
     support_case *c = swarm_of("local_sgd", 1, (int64_t)d, (int64_t)k, 64);
     c->platform.host_bandwidth_bytes_per_s = 1e30; /* unlimited links make the sums of gradients
@@ -133,15 +134,16 @@ TEST(a_slow_peer_slows_a_swarm_by_its_share)
     c->platform.host_latency_s = 0;
     ck_assert_double_eq_tol(step_s(c), pass * (64 / k + d - 1), 16 * rounding);
     ck_assert_double_eq_tol(support_ok(c)->result.bubble_share, 3 / (16 + 3.0), rounding);
-    IMBALANCE(c, "slow", {"worker", 4 + 2}, {"factor", slow}); /* slow host: a peer of stage 1 */
+    IMBALANCE(c, "slow", {"worker", 4 + 2},
+              {"factor", slow}); /* the slow host is a peer of stage 1 */
     const double swarm_s = step_s(c), least_s = pass * 64 / (k - 1 + 1 / slow);
     ck_assert_double_ge(swarm_s, least_s);
     ck_assert_double_le(swarm_s, least_s + (d + slow) * pass);
 }
 
 /**
- * Tests the slowness that `dsgd explain` reports. For a stage with several peers, it follows from
- * the sum of their speeds.
+ * Tests the slowness that `dsgd explain` reports. If a stage has several peers, its slowness
+ * follows from the sum of their speeds.
  */
 TEST(a_stage_is_as_slow_as_its_peers_together)
 {
@@ -158,7 +160,7 @@ TEST(a_stage_is_as_slow_as_its_peers_together)
 
 /**
  * A single stage with two peers computes half of the samples on each host, and then sums the
- * gradients over both hosts. With two jobs, it sums after each job.
+ * gradients over both hosts. With two jobs, the hosts sum the gradients after each job.
  */
 TEST(peers_sum_the_gradients_of_their_stage)
 {
@@ -187,7 +189,7 @@ TEST(messages_between_stages_take_time)
     c->workload.inner.activation_bytes = bytes;
     ck_assert_double_eq_tol(step_s(c), 16 + 6 * each_s, 1e-6);
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 6 * bytes, 1);
-    c->workload.inner.shards = 2; /* each shard sends its half over its own NIC */
+    c->workload.inner.shards = 2; /* each shard sends half of the vector over its own NIC */
     make_transformer(c, 4);
     c->workload.bytes = 8;
     ck_assert_double_eq_tol(step_s(c), 8 + 6 * (each_s - bytes / 2 / bandwidth), 1e-4);
@@ -209,8 +211,8 @@ TEST(a_layer_of_a_tensor_group_includes_its_sums)
         ck_assert_double_eq_tol(step_s(c), 16.0 / t + 4 * layers * sum_s, 1e-7);
         ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 4 * layers * 2 * (t - 1) * n,
                                 1e3);
-        c->workload.inner.shards = 2; /* each shard has half of the samples; a gather takes only its
-                                       * latency */
+        c->workload.inner.shards = 2; /* each shard has half of the samples, and a gather takes only
+                                       * its latency */
         c->workload.bytes = 8;
         const double half_s = sum_s - 2 * (t - 1) * n / 2 / t / bandwidth;
         ck_assert_double_eq_tol(step_s(c), 8.0 / t + 4 * layers * half_s, 1e-4);
@@ -227,8 +229,10 @@ TEST(shards_gather_layers_during_computation)
         SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.bytes = bytes[k],
             workload.inner.shards = 2);
         const double pass_s =
-            16 / 2 / layers / 2; /* seconds of a layer for half of the samples, in one pass */
-        const double g = latency_s + bytes[k] / layers / 2 / bandwidth; /* time to gather a layer */
+            16 / 2 / layers /
+            2; /* time in seconds of a layer for half of the samples, in one pass */
+        const double g =
+            latency_s + bytes[k] / layers / 2 / bandwidth; /* time in seconds to gather a layer */
         const double forward_s = g + pass_s + (layers - 1) * fmax(g, pass_s);
         const double backward_s = g + pass_s + (layers - 1) * fmax(2 * g, pass_s) + g;
         ck_assert_double_eq_tol(step_s(c), forward_s + backward_s, 1e-6);
@@ -242,10 +246,10 @@ TEST(imbalance_applies_to_each_host)
     make_transformer(c, 2);
     SET(c, workload.inner.tensor = 2, platform.host_bandwidth_bytes_per_s = 1e30,
         platform.host_latency_s = 0);
-    /* slow host: one of the two hosts of stage 1 of worker 1 */
+    /* the slow host is one of the two hosts of stage 1 of worker 1 */
     support_imbalance_number(c, "slow", "worker", 4 + 2);
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
-    /* The other host of this stage is slow, too, which changes nothing. */
+    /* The other host of this stage is now slow, too, which changes nothing. */
     support_imbalance_number(c, "slow", "worker", 4 + 2 + 1);
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
     dsgd_platform_entry slow = {.first = 0, .count = 1, .speed = 0.25, .bandwidth = 1};
@@ -255,8 +259,8 @@ TEST(imbalance_applies_to_each_host)
 }
 
 /**
- * Some steps are computed pass by pass, are cut short, or are lost. Their bubbles and inner bytes
- * are proportional to the computed part of the step.
+ * Some steps are computed pass by pass, are cut short, or are lost. The bubbles and the inner bytes
+ * of a step are proportional to the part of the step that is computed.
  */
 TEST(inner_bytes_are_those_of_computed_micro_batches)
 {
@@ -318,7 +322,8 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
     support_case *c = late_pair(4, 40e9);
     const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
-    c->platform.staging_s_per_byte = 1 / bandwidth; /* each host copies its part, too */
+    c->platform.staging_s_per_byte = 1 / bandwidth; /* each host also copies its part between device
+                                                     * and host memory */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
     c->platform.staging_s_per_byte = 0;
     dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
@@ -336,7 +341,8 @@ TEST(other_algorithms_also_use_all_nics_of_a_worker)
     const char *const others[] = {"d_psgd",  "sgp",   "gradient_tracking", "a_psgd", "ssp",
                                   "ad_psgd", "dedloc"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
-        double bytes[2]; /* bytes sent in a minute; a server has one NIC in both cases */
+        double bytes[2]; /* bytes that all workers send in a minute; a server has one NIC in both
+                          * cases */
         for (int inner = 0; inner < 2; inner++) {
             support_case *c = pipelines(others[k], 2, inner ? 4 : 1, 1);
             SET(c, workload.step_s = 0.001, workload.bytes = 40e9,
@@ -353,30 +359,33 @@ TEST(other_algorithms_also_use_all_nics_of_a_worker)
  */
 TEST(pieces_are_ready_when_their_stage_is)
 {
-    support_case *c = late_pair(2, 40e9); /* each half takes two rounds of one second */
+    support_case *c =
+        late_pair(2, 40e9); /* each half of the vector takes two rounds of one second */
     c->config.exchange.overlap = true;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
     dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
-    c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 1 needs eight seconds, from second 12 of
-                                                   * 16 on */
+    c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 1 needs eight seconds for its exchange,
+                                                   * from second 12 of 16 on */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-4);
     c->platform.hosts.n = 0;
     /* With one host, the whole exchange of four seconds starts after the only chunk is ready. */
     c->workload.inner.pipeline.stages = 1;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
-    c->config.exchange.pieces = 8; /* in a stage, chunk after chunk is ready, as on one host */
+    c->config.exchange.pieces = 8; /* the chunks of a stage become ready one after another, as on
+                                    * one host */
     const double one = support_ok(c)->result.exposed_mean_s;
     c->workload.inner.tensor = 2;
     make_transformer(c, 4);
     c->platform.host_latency_s = 1e-12;
-    c->workload.step_s = 32; /* two hosts halve the time of the step and of the exchange */
+    c->workload.step_s =
+        32; /* with two hosts, the step and the exchange each take half of the time */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
 }
 
 /**
- * Two jobs have passes of two seconds, in a step of 12 s. The halves of the first job are ready at
- * 6 and 8 s, and their exchanges take two seconds each. The exchanges of the second job take as
- * long.
+ * In a step of 12 s, two jobs have passes of two seconds. The two halves of the first job's
+ * gradient are ready at 6 s and 8 s. The exchange of each half takes two seconds. The exchanges of
+ * the second job take as long.
  */
 TEST(a_job_exchanges_its_part_while_the_next_computes)
 {
@@ -386,8 +395,8 @@ TEST(a_job_exchanges_its_part_while_the_next_computes)
     SET(c, workload.inner.pipeline.micro_batches = 1, workload.inner.pipeline.jobs = 2);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
     ck_assert_double_eq_tol(support_ok(c)->result.step_mean_s, 12 + 2, 1e-4);
-    make_transformer(c,
-                     3); /* a transformer with stages of 2 and 1 layers; each job has all layers */
+    make_transformer(c, 3); /* the transformer has stages of 2 layers and 1 layer, and each job has
+                             * all layers */
     c->platform.host_bandwidth_bytes_per_s = 1e30;
     ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
 }
@@ -395,8 +404,8 @@ TEST(a_job_exchanges_its_part_while_the_next_computes)
 /* --- peers that fail, rejoin and move --------------------------------------------------------- */
 
 /**
- * Makes a run with two stages of @p peers peers, on unlimited links. A micro-batch takes one second
- * per stage, forward and backward together.
+ * Makes a run with two stages of @p peers peers each, on unlimited links. A micro-batch takes one
+ * second per stage for the forward and the backward pass together.
  */
 static support_case *two_stages(const char *algorithm, int workers, int64_t peers,
                                 int64_t micro_batches)
@@ -409,15 +418,15 @@ static support_case *two_stages(const char *algorithm, int workers, int64_t peer
 }
 
 /**
- * A peer of the last stage is away from the start of one step to the start of another. The steps
- * take 24 / 3 + 1 s before, and 24 / 2 + 1 s during its absence. The result reports this absence
- * and no other failure. If the peer needs two seconds to start and two to copy its state, it
- * returns that much later.
+ * A peer of the last stage is away from the start of one step to the start of another step. The
+ * steps take 24 / 3 + 1 s before the absence and 24 / 2 + 1 s during the absence. The result
+ * reports this absence and no other failure. If the peer needs two seconds to start and two seconds
+ * to copy its state, it returns four seconds later.
  */
 TEST(a_stage_continues_without_a_peer)
 {
     static dsgd_failure_event events[] = {
-        {0, 9, 26, 5}}; /* host 5 is one of the peers 3 to 5 of the last stage */
+        {0, 9, 26, 5}}; /* the failed host 5 is one of the peers 3 to 5 of the last stage */
     support_case *c = two_stages("local_sgd", 1, 3, 24);
     c->config.failures.events = (dsgd_structs){1, events};
     c->config.failures.detect_s = 0;
@@ -430,8 +439,8 @@ TEST(a_stage_continues_without_a_peer)
     c->config.failures.restart_s = 2;
     c->config.failures.checkpoint.bytes = 8e30; /* state of both stages, in bytes */
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, 6 / 6.0, 1e-6);
-    events[0] = (dsgd_failure_event){0, 9.5, 26, -1}; /* the whole worker fails, and all workers
-                                                       * restart */
+    events[0] = (dsgd_failure_event){0, 9.5, 26, -1}; /* in this event, the whole worker fails, and
+                                                       * all workers restart */
     c->config.failures.checkpoint = (dsgd_checkpoint){.every = 1};
     r = &support_ok(c)->result;
     ck_assert_double_eq_tol(r->virtual_s, 4 * 9 + 0.5 + 26 + 2, 70 * rounding);
@@ -450,7 +459,8 @@ TEST(a_peer_that_fails_during_a_step_loses_its_work)
     c->workload.inner.pipeline.stages = 1;
     c->config.failures.events = (dsgd_structs){1, events};
     c->config.failures.detect_s = 1;
-    const dsgd_run_result *const r = &support_ok(c)->result; /* 16 s of work in total */
+    const dsgd_run_result *const r =
+        &support_ok(c)->result; /* the step has 16 s of work in total */
     ck_assert_double_eq_tol(r->virtual_s, 16 + 16 + 8 + 8, 48 * rounding);
     ck_assert_double_eq_tol(r->failures.lost_s, 3 / 2.0, 1e-9);
 }
@@ -498,15 +508,16 @@ TEST(peers_change_times_but_not_values)
 
 /**
  * The second stage has two of three layers. With three peers per stage, a step takes 2 N / 3 + 1
- * passes of one layer. With two and four peers, both stages take N / 2 passes, and up to two passes
- * of the slow stage more. The peer that moves first copies two thirds of the state.
+ * passes of one layer. With two and four peers, both stages take N / 2 passes, and the step takes
+ * up to two more passes of the slow stage. The peer that moves first copies two thirds of the
+ * state.
  */
 TEST(peers_move_to_the_stage_that_needs_them)
 {
     const double n = 240;
     support_case *c = two_stages("local_sgd", 1, 3, (int64_t)n);
     make_transformer(c, 3);
-    c->workload.step_s = 3 * n; /* one second per layer and micro-batch */
+    c->workload.step_s = 3 * n; /* a micro-batch takes one second per layer */
     const double all_s = support_ok(c)->result.virtual_s;
     ck_assert_double_eq_tol(all_s, 4 * (2 * n / 3 + 1), all_s * rounding);
     SET(c, workload.inner.pipeline.migrate_s = 10, config.until.steps = 20);
@@ -576,8 +587,8 @@ static support_case *in_islands(void)
 }
 
 /**
- * A step has six messages. They stay within an island, or cross islands if placement outer puts the
- * hosts of a stage next to each other.
+ * A step has six messages. The messages stay within an island. If the placement `outer` puts the
+ * hosts of a stage next to each other, the messages cross islands.
  */
 TEST(placement_determines_the_waits_of_a_stage)
 {
@@ -595,7 +606,8 @@ TEST(placement_determines_the_waits_of_a_stage)
 
 /**
  * An exchange that lasts a step competes with the messages between the stages of a worker for NICs,
- * unless the stages share an island. Test 0 has two stages, and test 1 has two pairs of stages.
+ * unless the stages share an island. If _i is 0, a worker has two stages. If _i is 1, a worker has
+ * two pairs of stages.
  */
 TEST_RANGE(inner_messages_compete_with_other_messages, 0, 2)
 {
@@ -674,8 +686,9 @@ static support_case *on_nodes(int64_t tensor, int64_t shards)
 }
 
 /**
- * Bytes of a step over each NIC (nic), and in total (all). A group of n hosts sends n times the
- * bytes of one host, over all NICs that a node has for the group.
+ * Bytes of a step over each NIC (nic), and in total (all). The total of a group of n hosts is n
+ * times the bytes of one host. A node divides the bytes of a group over all its NICs for this
+ * group.
  */
 static const struct {
     int64_t tensor, shards;
@@ -684,7 +697,7 @@ static const struct {
     {1, 8, 3 * 7.0 / 8 * 8e9 / 4, 8 * 3 * 7.0 / 8 * 8e9},
     {8, 1, 4 * 2 * 7.0 / 8 * 16e9 / 4, 8 * 4 * 2 * 7.0 / 8 * 16e9},
     {2, 4, 3 * 3.0 / 4 * 4e9 / 2,
-     8 * (3 * 3.0 / 4 * 4e9 + 4 * 4e9)}, /* the sums stay inside a node */
+     8 * (3 * 3.0 / 4 * 4e9 + 4 * 4e9)}, /* the sums are computed inside a node */
     {4, 2, 3 * 1.0 / 2 * 2e9, 8 * (3 * 1.0 / 2 * 2e9 + 4 * 2 * 3.0 / 4 * 8e9)},
 };
 TEST_ROWS(rings_of_nccl_leave_a_node_by_all_its_nics, rings)

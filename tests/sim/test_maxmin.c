@@ -98,13 +98,14 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
         c->platform.size = (dsgd_numbers){4, boards};
         c->platform.group_latency_s = 0.4e-6;
         break;
-    case DSGD_TOPOLOGY_RAILS: /* draws a spine with too little bandwidth, or no spine */
+    case DSGD_TOPOLOGY_RAILS: /* on rails, random numbers select a spine with too little bandwidth,
+                               * or no spine */
         SET(c, platform.island_hosts = c->platform.island_nics = 4,
             platform.island_bytes_per_s = 40e9, platform.island_latency_s = 2e-6,
             platform.group_bytes_per_s = (double)draw(experiment, 13, 2) * 6.3e9,
             platform.group_latency_s = 0.5e-6);
         break;
-    case DSGD_TOPOLOGY_XML: /* draws one NIC per host, or one per two hosts */
+    case DSGD_TOPOLOGY_XML: /* random numbers select one NIC per host, or one NIC per two hosts */
         SET(c, platform.topology = DSGD_TOPOLOGY_SWITCH, platform.island_hosts = 4,
             platform.island_nics = draw(experiment, 5, 2) == 0 ? 4 : 2,
             platform.island_bytes_per_s = 150e9, platform.island_latency_s = 2e-6);
@@ -164,7 +165,8 @@ enum { PARTS = 6, N_EXPERIMENTS = (SUPPORT_SLOW ? 1 : 6) * N_KINDS };
 
 SUITE(maxmin, "maxmin", .seconds = 300);
 
-TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i is the first of the experiments */
+TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i is the index of the first of the test's
+                                                       * experiments */
 {
     double messages = 0;
     for (int i = _i; i < N_EXPERIMENTS; i += PARTS) {
@@ -183,7 +185,7 @@ TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i is the first of the 
 
 /**
  * Makes a case with equal hosts. If @p ground is even, all steps take the same time. The hosts are
- * on a switch if @p ground is below 2, else in groups.
+ * on a switch if @p ground is below 2; otherwise, they are in groups.
  */
 static support_case *new_even(int algorithm, int ground)
 {
@@ -203,7 +205,8 @@ static support_case *new_even(int algorithm, int ground)
     return c;
 }
 
-TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4) /* _i: ground of new_even() */
+TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0,
+           4) /* _i selects whether steps take the same time, and the network (see new_even()) */
 {
     for (int i = 0; i < 2 * support_n_algorithms(); i += SUPPORT_SLOW ? 7 : 1) {
         support_case *const c = new_even(i / 2, _i);
@@ -226,7 +229,8 @@ static const struct {
     dsgd_platform_topology topology;
     unsigned timed_by;
 } files[] = {{DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_FLOWS},
-             {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* flow limits are not shared links */
+             {DSGD_TOPOLOGY_GROUPS,
+              DSGD_TIMED_BY_SIMGRID}}; /* the limits of single flows are not shared links */
 
 TEST_ROWS(shared_links_of_a_file_are_timed_by_flows, files)
 {
@@ -267,7 +271,8 @@ TEST_ROWS(a_run_reports_the_code_that_timed_its_messages, timed)
     c->config.network = timed[_i].network;
     c->config.until.steps = 16;
     if (strcmp(timed[_i].algorithm, "hierarchical") == 0)
-        support_option(c, "between", 1); /* simulates its reductions and broadcasts */
+        support_option(c, "between", 1); /* with this option, the reductions and broadcasts of the
+                                          * algorithm are simulated */
     ck_assert_str_eq(dsgd_timed_by_name(support_ok(c)->result.timed_by), timed[_i].word);
 }
 
@@ -277,7 +282,7 @@ enum { MOST_FLOWS = 40, N_PIPES = 8, MOST_PIPES = 4 };
 
 /** A flow of a trial, with its start time and its expected end. */
 static struct trial_flow {
-    dsgd_event arrival; /* must be the first member, because of a cast */
+    dsgd_event arrival; /* the field `arrival` must be the first member, because of a cast */
     dsgd_flow flow;
     dsgd_pipe *pipe[MOST_PIPES];
     size_t place[MOST_PIPES];

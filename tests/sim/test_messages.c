@@ -7,7 +7,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-static const double number_s = 8 / 10e9; /* seconds that one number takes on the wire */
+static const double number_s = 8 / 10e9; /* time in seconds that one number takes on the wire */
 
 /* --- a worker and a server -------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static void noticing_work(dsgd_node *self)
 TEST_ALGORITHM(noticing, .work = noticing_work, .serve = noticing_serve);
 
 /**
- * At this reduction cost, the reduction of a vector would take a day. A message without a vector
+ * With this reduction cost, the reduction of a vector would take a day. A message without a vector
  * must not take this time.
  */
 TEST(a_message_without_a_vector_reduces_nothing)
@@ -117,8 +117,9 @@ static int two_servers(const void *params, int n_workers)
 }
 
 /**
- * A test server. Server 0 adds each update to its model, answers, and also sends the model to
- * server 1. Server 1 sends one message to server 0 at the start. Both servers run for ever.
+ * A test algorithm with two servers. Server 0 adds each update to its model, answers, and also
+ * sends the model to server 1. Server 1 sends one message to server 0 at the start. Both servers
+ * run for ever.
  */
 static void telling_serve(dsgd_node *self)
 {
@@ -158,7 +159,9 @@ TEST(messages_between_servers_delay_no_worker)
     ck_assert_uint_eq(got->result.messages, 31);
 }
 
-/** A test server. Server 0 adds updates; server 1 keeps its initial model. */
+/**
+ * A test algorithm with two servers. Server 0 adds updates, and server 1 keeps its initial model.
+ */
 static void halving_serve(dsgd_node *self)
 {
     if (self->rank == 1)
@@ -173,8 +176,8 @@ static const dsgd_algorithm halving = {.about = {.name = "halving"},
                                        .traits = DSGD_OUTPUT_SERVERS | DSGD_WHOLE_SERVERS};
 
 /**
- * Server 0 has the first update and server 1 does not. The output is the mean of both, so one step
- * counts as half a step.
+ * Server 0 has the first update and server 1 does not. The output is the mean of both models, so
+ * one step counts as half a step.
  */
 TEST(the_output_of_whole_servers_is_their_mean)
 {
@@ -302,9 +305,9 @@ static double patience_s;
 
 /**
  * Each worker sends its model of a step to all workers, and waits for `wanted` messages. Worker
- * LATE needs 1.3 s for a step. In its third step, worker 0 notes three values: the number of
- * messages of that step, the sum of their senders' ranks, and the time when it continued. It also
- * counts the messages of earlier steps that it receives in the whole run.
+ * LATE needs 1.3 s for a step. In its third step, worker 0 stores the number of messages of that
+ * step, the sum of their senders' ranks, and the time when it continued. It also counts the
+ * messages of earlier steps that it receives in the whole run.
  */
 static void some_work(dsgd_node *self)
 {
@@ -342,7 +345,8 @@ static support_case *with_one_late(void)
 }
 
 /**
- * Late messages belong to their own steps. They must neither count for later steps nor delay these.
+ * Late messages belong to their own steps. They must not count for later steps, and must not delay
+ * later steps.
  */
 TEST(the_first_two_of_three_neighbours_are_enough)
 {
@@ -363,8 +367,8 @@ TEST(a_deadline_ends_the_wait_for_the_third)
     const support_outcome *got = support_ok(with_one_late());
     ck_assert_double_eq(got->note[0], 2);
     ck_assert_double_eq_tol(got->note[2], 3 * 1.2, 3 * 4e-4);
-    patience_s = 0.4; /* now the late worker is in time, because all workers start each step
-                       * together */
+    patience_s = 0.4; /* with this patience the late worker is in time, because all workers start
+                       * each step together */
     got = support_ok(with_one_late());
     ck_assert_double_eq(got->note[0], 3);
     ck_assert_double_eq(got->note[1], 1 + 2 + 3);
@@ -375,8 +379,8 @@ TEST(a_deadline_ends_the_wait_for_the_third)
 /* --- waits for several events ----------------------------------------------------------------- */
 
 /**
- * Worker 0 notes the result and the time of each wait. Worker 1 sends a message to worker 0 after
- * 1.5 s.
+ * A test algorithm in which worker 0 stores the result and the time of each wait. Worker 1 sends a
+ * message to worker 0 after 1.5 s.
  */
 static void any_work(dsgd_node *self)
 {
@@ -451,7 +455,8 @@ static void dropped_work(dsgd_node *self)
 
 TEST_ALGORITHM(dropping, .work = dropped_work, .serve = dropping_serve);
 
-TEST_RANGE(samples_of_dropped_messages_do_not_count, 0, 2) /* workers wait if _i is 0 */
+TEST_RANGE(samples_of_dropped_messages_do_not_count, 0,
+           2) /* if _i is 0, workers wait for an answer */
 {
     support_case *c = support_of(&dropping, 1);
     SET(c, config.params = _i == 0 ? NULL : c, config.until.steps = 10);
@@ -464,8 +469,8 @@ TEST_RANGE(samples_of_dropped_messages_do_not_count, 0, 2) /* workers wait if _i
 /* --- order of messages ------------------------------------------------------------------------ */
 
 /**
- * Sends three messages in this order: a vector of several pieces, a part of the vector, and only a
- * number.
+ * Sends three messages in this order: a vector of several chunks, a part of the vector, and a
+ * single number without a vector.
  */
 static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *part, double *number)
 {
@@ -477,7 +482,7 @@ static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *par
 }
 
 /**
- * Receives three messages. Notes the number of received messages, of messages out of order, and of
+ * Receives three messages. Stores the number of received messages, of messages out of order, and of
  * messages with the wrong content.
  */
 static void receive_three(dsgd_node *self, int from, double *number)

@@ -34,8 +34,9 @@ SUITE(nccl, "nccl", .seconds = 120);
 
 /**
  * Two nodes of eight A100 with eight NICs have eight channels of 24 GB/s. Their ring has 30 hops,
- * two of them between nodes. With an AMD processor, protocol Simple posts three times for 2 us per
- * hop. For large messages on several nodes, NCCL's formula multiplies the ring's latency by 1.4.
+ * and two of these hops are between nodes. With an AMD processor, the protocol Simple needs three
+ * operations of 2 us per hop. For large messages on several nodes, NCCL's formula multiplies the
+ * ring's latency by 1.4.
  */
 TEST(a_ring_of_two_nodes_by_hand)
 {
@@ -69,8 +70,8 @@ TEST_RANGE(rings_of_single_gpus_by_hand, 2, 5)
 }
 
 /**
- * Sums in the NVLink switch (NVLS) have the rate 0.85 * 7/8 of the links of eight heads, twice.
- * With protocol Simple, an added latency counts twice.
+ * Sums in the NVLink switch (NVLS) have the rate 0.85 * 7/8 of the links of eight heads, which
+ * counts twice. With the protocol Simple, an added latency also counts twice.
  */
 TEST(sums_in_the_switch_by_hand)
 {
@@ -140,8 +141,9 @@ TEST_ROWS(logs_say_the_same_with_nothing_fitted, logs)
 }
 
 /**
- * The network plug-in of p5 declares a latency. A message of protocol LL has its own latency
- * instead. A message of Simple has the declared latency twice.
+ * The network plug-in of p5 declares a latency. A message of the protocol LL does not use this
+ * latency, but has its own latency. A message of the protocol Simple has the declared latency
+ * twice.
  */
 TEST(low_latency_protocols_have_their_own_latency)
 {
@@ -348,8 +350,8 @@ TEST(time_of_a_short_vector_equals_its_streams)
 }
 
 /**
- * Two concurrent collectives get half of each NIC. In this test they are two pieces that do not
- * wait for each other. _i is the network.
+ * Two concurrent collectives get half of each NIC. In this test, the collectives are two chunks
+ * that do not wait for each other. _i selects the network.
  */
 TEST_RANGE(two_concurrent_collectives_share_the_nics, 0, 2)
 {

@@ -35,7 +35,7 @@ TEST_ALGORITHM(asking, .work = ask_work, .assist = ask_assist);
 
 static void late_assist(dsgd_node *self)
 {
-    for (int i = 0; i < 3; i++) /* three turns take some microseconds */
+    for (int i = 0; i < 3; i++) /* three turns of the loop take some microseconds */
         dsgd_next_turn(self, 0);
     ask_assist(self);
 }
@@ -50,7 +50,7 @@ TEST(an_averaging_sends_two_vectors_and_a_fetch_one)
     c->config.algorithm = &asking;
     c->config.steps_each = 10;
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
-    c->config.params = c; /* if params is set, rank 1 fetches */
+    c->config.params = c; /* if params is set, rank 1 fetches a model */
     expect_close(support_ok(c)->result.virtual_s / 10, latency_s + overhead_s + wire_s + treated_s);
 }
 
@@ -109,7 +109,8 @@ TEST_RANGE(averaging_in_pairs_converges_to_one_model, 0, 10)
     if (ways[_i].variant == SHARED_COPY)
         support_option(c, "averagings", 1);
     if (ways[_i].variant == GOSSIP_PROCESS)
-        c->workload.bytes = 5e9; /* makes one averaging per step */
+        c->workload.bytes =
+            5e9; /* with vectors of this size, a worker makes one averaging per step */
     if (ways[_i].graph != NULL)
         support_spec(c, "graph", ways[_i].graph);
     ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* the initial values are between 0 and 1 */
@@ -125,8 +126,8 @@ static double left_by_a_round(support_case *c)
 }
 
 /**
- * If peers are random, the measured share is 3/4. On a ring, the slowest mode limits the share: it
- * is at most 1 - (2 - 2 cos(2 pi / 64)) / 4 = 0.998.
+ * If peers are random, the measured share after a round is 3/4. On a ring, the slowest mode limits
+ * the share, which is at most 1 - (2 - 2 cos(2 pi / 64)) / 4 = 0.998.
  */
 TEST(pairs_agree_as_fast_as_their_graph_lets_them)
 {
@@ -142,8 +143,8 @@ TEST(pairs_agree_as_fast_as_their_graph_lets_them)
 static const double averaging_s = 2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6);
 
 /**
- * In variant shared_copy, the worker itself spends time on the mean with its copy. The value is
- * this time over the time of an averaging.
+ * The share of an averaging's time that the worker itself spends on the mean with its copy, in the
+ * variant shared_copy.
  */
 static const double own_share = 0.3e-9 * 1e6 / (2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6));
 

@@ -75,7 +75,7 @@ static double group_s(int workers, dsgd_collective all, int partial)
 
 SUITE(partial, "partial", .seconds = 120);
 
-/** Groups have 2 to 16 members, among 2 to 64 workers. */
+/** Tests groups of 2 to 16 members, among 2 to 64 workers. */
 TEST_RANGE(a_group_sums_by_the_collective_that_is_chosen, DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
            DSGD_COLLECTIVE_RING + 1)
 {
@@ -137,7 +137,7 @@ TEST_RANGE(a_partial_call_costs_its_caller_per_piece, 0, 2)
     support_option(c, "limiter", 4); /* two of ten steps make an allreduce of all workers */
     SET(c, config.exchange.pieces = 4, config.exchange.overlap = _i == 1);
     const double without_s = support_ok(c)->result.virtual_s;
-    c->platform.partial_turn_s = 2e-3; /* a call takes half of this turn */
+    c->platform.partial_turn_s = 2e-3; /* a turn takes 2 ms, and a call takes half a turn */
     const double calls = _i == 1 ? 1 : 4;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s - without_s, 8 * calls * 1e-3, 1e-9);
 }
@@ -192,7 +192,7 @@ TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
     SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING, config.steps_each = 1);
     const support_outcome *got = support_ok(c);
     expect_close(got->note[0] - 1, notified_s + wire_s + treated_s);
-    ck_assert_double_eq(got->note[1], 2); /* worker 1 finds the sum already made */
+    ck_assert_double_eq(got->note[1], 2); /* worker 1 finds that the sum already exists */
     ck_assert_double_eq(got->result.partial_active_mean, 1);
     ck_assert_uint_eq(got->result.partial_skipped, 0);
 }

@@ -28,8 +28,8 @@ SUITE(runtime, "runtime", .seconds = 120);
 static const dsgd_algorithm waiting = {.about = {.name = "waiting"}, .work = waiting_work};
 
 /**
- * Some actors stop waiting for a semaphore at the instant when other actors wake. They must not
- * take a wake-up from these.
+ * Some actors stop waiting for a semaphore at the instant at which other actors wake. The actors
+ * that stop waiting must not take a wake-up from the other actors.
  */
 TEST(all_actors_that_wake_at_one_instant_continue)
 {
@@ -64,8 +64,8 @@ TEST(a_heap_gives_the_least_first_and_equals_by_number)
 }
 
 /**
- * Test 0 uses as many different times as the agenda remembers. Test 1 uses ten times more, so times
- * replace each other in its memory.
+ * If _i is 0, the test uses as many different times as the agenda remembers. If _i is 1, it uses
+ * ten times as many times, so times replace each other in the agenda's memory.
  */
 TEST_RANGE(agenda_returns_the_earliest_time_and_keeps_the_order_of_equal_times, 0, 2)
 {
@@ -81,7 +81,7 @@ TEST_RANGE(agenda_returns_the_earliest_time_and_keeps_the_order_of_equal_times, 
             dsgd_agenda_add(&agenda, last_time + (double)((state >> 16) % (_i == 0 ? 64 : 640)), i,
                             NULL);
         if (i % 3 == 0 && i <= N)
-            continue; /* the agenda first grows, then shrinks */
+            continue; /* the agenda first grows, and later shrinks */
         const double time = dsgd_agenda_time(&agenda);
         uint64_t number = 0;
         dsgd_agenda_take(&agenda, &number);
@@ -126,7 +126,7 @@ static int n_called;
 
 static void call_back(void *argument)
 {
-    volatile char frame[2048]; /* a frame that uses part of the stack */
+    volatile char frame[2048]; /* this array is a frame that uses part of the stack */
     frame[0] = *(const char *)argument;
     n_called += frame[0];
     dsgd_coroutine_switch(&called, &caller);

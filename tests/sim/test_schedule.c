@@ -316,8 +316,8 @@ TEST_RANGE(tasks_begin_as_soon_as_they_can, 0, DSGD_PIPELINE_ORDERED)
 }
 
 /*
- * GPipe is a flow shop of N equal jobs. The makespan contains each stage once, and the slowest
- * stage N - 1 times more; first for forward passes, then for backward passes.
+ * GPipe is a flow shop of N equal jobs. For the forward passes, the makespan contains each stage
+ * once and the slowest stage N - 1 additional times. The same holds for the backward passes.
  */
 TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
 {
@@ -367,8 +367,8 @@ static trial begin_swarm(int64_t stages, int64_t peers, int64_t micro_batches)
 }
 
 /*
- * K equal peers per stage take the time of K pipelines of N / K micro-batches each. It does not
- * matter which peer takes which micro-batch.
+ * K equal peers per stage take the same time as K pipelines of N / K micro-batches each. The result
+ * does not depend on which peer takes which micro-batch.
  */
 TEST_RANGE(equal_peers_take_the_time_of_parallel_pipelines, 1, 5)
 {
@@ -523,8 +523,8 @@ TEST_RANGE(every_micro_batch_counts_once, 0, 60)
     run_uneven(&t, (uint64_t)_i);
     const double before_s = t.times.makespan_s;
     dsgd_absence away[AWAY];
-    for (int64_t i = 0; i < AWAY; i++) { /* one peer of each stage is away at a time; some fail
-                                          * twice */
+    for (int64_t i = 0; i < AWAY; i++) { /* one peer of each stage is away at a time, and some peers
+                                          * fail twice */
         const double since_s =
             before_s *
             (0.3 * (double)i +

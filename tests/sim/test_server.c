@@ -38,11 +38,11 @@ TEST(pushes_and_answers_take_turns_at_a_server)
 }
 
 /**
- * Workers that arrive together visit the servers one after another, all in the same order. Server s
- * is busy from the arrival of the first worker's part on, which comes s parts later than at server
- * 0. A round therefore takes the time of all workers' parts at one server. The latencies of all
- * parts overlap. At the end, the last worker processes the answers of all servers. _i selects the
- * numbers of servers and workers.
+ * Workers that arrive together visit the servers one after another, and all workers visit them in
+ * the same order. Server s is busy from the arrival of the first worker's part on, which comes s
+ * parts later than at server 0. A round therefore takes the time of all workers' parts at one
+ * server. The latencies of all parts overlap. At the end, the last worker processes the answers of
+ * all servers. _i selects the numbers of servers and workers.
  */
 TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9)
 {
@@ -59,7 +59,8 @@ TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9)
 
 /* --- servers with a high latency -------------------------------------------------------------- */
 
-static const double far_s = 10e-3; /* 1 kB takes a hundred thousandth of this latency */
+static const double far_s = 10e-3; /* the bytes of a message of 1 kB take a hundred thousandth of
+                                    * this latency */
 
 /** Makes a run with steps of 1 s and messages of 1 kB over a high latency. */
 static support_case *far_away(const char *algorithm, int workers, int network)
@@ -73,9 +74,9 @@ static support_case *far_away(const char *algorithm, int workers, int network)
 }
 
 /**
- * Algorithms by their kind of waiting. ALONE: a worker gets its answer after its own latencies, and
- * the last of P workers is P - 1 messages later. FETCHES: a worker only fetches. TOGETHER: a worker
- * waits for all others.
+ * Algorithms by their kind of waiting. With ALONE, a worker gets its answer after its own
+ * latencies, and the last of P workers gets it P - 1 messages later. With FETCHES, a worker only
+ * fetches. With TOGETHER, a worker waits for all other workers.
  */
 static const struct {
     const char *algorithm;
@@ -83,7 +84,7 @@ static const struct {
         const char *name;
         double value;
     } option;
-    int numbers; /* count of numbers in a message */
+    int numbers; /* number of values in a message */
     enum { ALONE, FETCHES, TOGETHER } waits;
 } far_kinds[] = {{"a_psgd", {NULL, 0}, 0, ALONE},
                  {"ssp", {"slack", -1}, 0, ALONE},
@@ -159,9 +160,9 @@ TEST(bytes_of_a_thousand_workers_queue_at_a_server)
 }
 
 /**
- * Messages that share a worker's link arrive later than they would without the others. The next
- * message then waits for them, as in a network without latency. If it overlapped with them, it
- * would delay all messages.
+ * Messages that share a worker's link arrive later than they would without the other messages. The
+ * next message then waits for them, as in a network without latency. If the next message overlapped
+ * with them, it would delay all messages.
  */
 TEST(messages_that_others_slow_do_not_overlap)
 {
@@ -204,7 +205,7 @@ TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
     const support_outcome *fetched = support_ok(c);
     ck_assert_double_eq(fetched->result.virtual_s, 3);
     ck_assert_mem_eq(fetched->final_mean, fetched->x, fetched->n_params * sizeof(double));
-    c->config.params = c; /* if params is set, the worker also pushes */
+    c->config.params = c; /* if params is set, the worker also pushes gradients */
     expect_close(support_ok(c)->result.virtual_s / 3 - 1,
                  2 * (wire_s + treated_s + latency_s + overhead_s));
 }

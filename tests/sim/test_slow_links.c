@@ -43,8 +43,8 @@ static const double factors[] = {0, 0.25, 1};
 SUITE(slow_links, "slow links", .seconds = 60);
 
 /**
- * A link is slow for 4 s: at the sender, at the receiver or at both. The message loses (1 - factor)
- * of the 4 s.
+ * A link is slow for 4 s. The slow link is at the sender, at the receiver or at both. The message
+ * loses (1 - factor) of the 4 s.
  */
 TEST_RANGE(a_message_waits_for_a_slow_link, 0, 3 * 3)
 {
@@ -62,7 +62,8 @@ TEST_RANGE(a_message_waits_for_a_slow_link, 0, 3 * 3)
  */
 TEST_RANGE(a_worker_link_event_slows_all_its_hosts, 0, 2)
 {
-    const int of = _i; /* 0: the event slows the worker; 1: the island of its second host */
+    const int of = _i; /* if 0, the event slows the worker; if 1, it slows the island of its second
+                        * host */
     dsgd_link_event event = {
         of == 0 ? DSGD_PER_WORKER : DSGD_PER_ISLAND, of == 0 ? 3 : 7, -1, 6, 0, 3, 0};
     support_case *c = message(&event, 1);
@@ -75,8 +76,8 @@ TEST_RANGE(a_worker_link_event_slows_all_its_hosts, 0, 2)
 }
 
 /**
- * An event of another worker has no effect. Simultaneous factors multiply: 1/2 during 1/5 gives
- * 1/10.
+ * An event of another worker has no effect. Simultaneous factors multiply: a factor of 1/2 during a
+ * factor of 1/5 gives 1/10.
  */
 TEST(simultaneous_factors_are_multiplied)
 {
@@ -88,9 +89,9 @@ TEST(simultaneous_factors_are_multiplied)
 }
 
 /**
- * Groups have three hosts. The event slows the pair of groups of the message (of 0), all links of
- * the receiver's group (1), or another pair (2). The message is limited by the bandwidth of a flow,
- * or of the groups.
+ * Groups have three hosts. The event slows the pair of groups between which the message is sent (of
+ * 0), all links of the receiver's group (1), or another pair of groups (2). The message is limited
+ * by the bandwidth of a flow, or by the bandwidth of the groups.
  */
 TEST_RANGE(the_limits_of_a_group_have_the_factor, 0, 3 * 3 * 2)
 {
@@ -99,7 +100,7 @@ TEST_RANGE(the_limits_of_a_group_have_the_factor, 0, 3 * 3 * 2)
     const bool by_flow = _i < 9;
     dsgd_link_event event = {DSGD_PER_GROUP, of != 0, of == 0 ? 1 : of == 1 ? -1 : 2, 2, 0, 4, f};
     support_case *c = message(&event, 1);
-    /* The last worker is in the third group if `of` is 2, else in the second group. */
+    /* The last worker is in the third group if `of` is 2; otherwise, it is in the second group. */
     c->config.workers = of == 2 ? 7 : 6;
     SET(c, platform.topology = DSGD_TOPOLOGY_GROUPS, platform.group_hosts = 3,
         platform.group_flow_bytes_per_s = by_flow ? 5e9 : 20e9,
@@ -130,8 +131,8 @@ TEST(random_outages_cost_their_share)
     support_case *c = message(&event, 1);
     c->workload.bytes = 1e14;
     const double got_s = support_ok(c)->note[0];
-    ck_assert_double_eq_tol(got_s, 15000, 500); /* about 1,000 outages, so three standard deviations
-                                                 * are 500 s */
+    ck_assert_double_eq_tol(got_s, 15000, 500); /* with about 1,000 outages, three standard
+                                                 * deviations are 500 s */
     ck_assert_double_eq(support_ok(c)->note[0], got_s);
 }
 

@@ -101,7 +101,7 @@ static void broadcasting_work(dsgd_node *self)
         dsgd_local_step(self, x, g);
         if (sent == NEW)
             dsgd_copy(self, y, x);
-        /* Without this wait, an older vector would be sent first. */
+        /* Without this wait, an older vector would be sent in the first step. */
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         dsgd_collective_run(self, DSGD_BROADCAST, y, 0, DSGD_WORLD);
     }
@@ -120,7 +120,7 @@ TEST_RANGE(stale_values_are_marked_and_zeros_are_not, ZEROS, OLD + 1)
     c->config.until.steps = 10;
     const double *const note = notes_of(c);
     expect(note, DSGD_SPAN_USED, sent == OLD ? 3 * 10 : 0, 0);
-    if (sent == OLD) /* versions 0 to 9: the owner's steps */
+    if (sent == OLD) /* the versions 0 to 9 are the owner's steps */
         ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_USED], 3 * 45);
 }
 
@@ -135,7 +135,7 @@ TEST(a_stale_sum_of_a_server_is_marked)
     support_imbalance_number(c, "ramp", "seconds", 0.1);
     const double *const note = notes_of(c);
     expect(note, DSGD_SPAN_USED, 2 * 5 - 1, 0);
-    ck_assert_double_eq(note[PIECES + DSGD_SPAN_USED], 0); /* all marked uses are of piece 0 */
+    ck_assert_double_eq(note[PIECES + DSGD_SPAN_USED], 0); /* all marked uses are uses of chunk 0 */
 }
 
 static void answering_serve(dsgd_node *self)
@@ -144,8 +144,8 @@ static void answering_serve(dsgd_node *self)
         dsgd_send(self, dsgd_recv(self, INFINITY)->from, NULL, NULL, 0);
 }
 
-static bool beside; /* if true, a worker sends its request during its gradient; if false, after the
-                     * gradient */
+static bool beside; /* if true, a worker sends its request during its gradient; if false, it sends
+                     * it after the gradient */
 
 static void asking_work(dsgd_node *self)
 {
@@ -163,8 +163,8 @@ static void asking_work(dsgd_node *self)
 TEST_ALGORITHM(asking, .work = asking_work, .serve = answering_serve);
 
 /**
- * Waits for a message have a span, whether the worker computes or not. Waits for the worker's own
- * gradient have no span.
+ * A wait for a message has a span, whether the worker computes or not. A wait for the worker's own
+ * gradient has no span.
  */
 TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)
 {

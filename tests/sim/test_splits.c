@@ -63,7 +63,7 @@ TEST(two_colourings_are_two_splits)
 }
 
 /**
- * Gives colour 0 to the first two workers, and no colour to the others. Each of these has a
+ * Gives colour 0 to the first two workers. The other workers get no colour: each of them has a
  * different negative number.
  */
 static void strangers(const void *params, int n_workers, int *colour)

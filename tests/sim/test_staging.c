@@ -8,7 +8,7 @@
 #include "tests/support/support.h"
 
 static const double staging_s_per_byte = 2e-9;
-static const double copy_s = 2e-9 * 1e6; /* seconds to copy a vector in one direction */
+static const double copy_s = 2e-9 * 1e6; /* time in seconds to copy a vector in one direction */
 
 /**
  * Returns the seconds of a step with one exchange. With a server (a_psgd), there is one worker,
@@ -104,7 +104,7 @@ TEST(answers_and_questions_share_an_engine_in_each_direction)
 TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
 {
     support_case *c = costly("ad_psgd", 2);
-    support_option(c, "variant", 2); /* selects variant shared_copy */
+    support_option(c, "variant", 2); /* this value selects the variant shared_copy */
     support_option(c, "averagings", 0);
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1,
@@ -123,7 +123,8 @@ TEST(copies_of_pieces_overlap_with_exchanges)
     const double exchange_s = support_ok(c)->result.virtual_s / 10 - 1;
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 5 * copy_s / 4 + exchange_s / 4);
-    c->platform.staging_s_per_byte = 0.1e-9; /* a copy now takes less time than an exchange */
+    c->platform.staging_s_per_byte = 0.1e-9; /* with this staging, a copy takes less time than an
+                                              * exchange */
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * 0.1e-9 * bytes / 4 + exchange_s);
 }
 
@@ -187,7 +188,7 @@ TEST(work_of_pieces_is_that_of_the_tensors_in_them)
     ck_assert_double_eq(work[0], 160 + 80 + 60);
     ck_assert_double_eq(work[1], 20 + 80);
     free(work);
-    /* If the work of tensors is unknown, it is taken from their bytes. */
+    /* If the work of tensors is unknown, it is assumed to be proportional to their bytes. */
     tensors[0].uses = tensors[1].uses = tensors[2].uses = 0;
     work = dsgd_workload_work(&w, 2, halves);
     ck_assert_double_eq(work[1], 180);

@@ -16,7 +16,7 @@ typedef struct pace {
     double *old; /* model that the worker fetched last from the server, [n] values */
     double began_s, ends_s; /* start and end of the current computation; the end is INFINITY if the
                              * worker computes nothing */
-    bool waits; /* true while the worker waits for the permission to start its next computation */
+    bool waits; /* true while the worker waits for permission to start its next computation */
     double since_s; /* time at which the worker started to wait */
     long begun; /* number of computations that the worker has started */
     long finished; /* number of computations that the worker has completed; cancelled computations
@@ -375,7 +375,7 @@ long arrivals_local_steps(long period, double speed, double fastest)
 
 /**
  * Makes one server update of Delayed Nesterov with gradient g, which arrives as number t (from 0).
- * Updates the model w, the momentum m and the sum of gradients, which are vectors of [n] values.
+ * Updates the model w, the momentum m and the sum of gradients. All vectors have n elements.
  */
 static void delayed_nesterov(const arrivals_local_options *o, size_t n, long t, const double *g,
                              double *m, double *sum, double *w)
@@ -412,7 +412,8 @@ void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options optio
     arrivals a = arrivals_new(p, r);
     double *const round_s =
         kept(calloc((size_t)p->workers, sizeof *round_s)); /* start time of each worker's round */
-    double over_s = INFINITY; /* end time of the grace period; INFINITY if none is running */
+    double over_s = INFINITY; /* end time of the grace period, or INFINITY if no grace period is
+                               * running */
     int present = 0;
     for (int w = 0; w < p->workers; w++)
         a.worker[w].left = options.local_steps[w];

@@ -18,9 +18,9 @@
 /** The results of an emulation: models, times and counts. */
 typedef struct arrivals_result {
     double *x; /* final models of the workers, in the caller's array [workers][n]; NULL if the
-                * caller needs no models */
-    double *center; /* final model of the server, in the caller's array [n]; NULL if the caller
-                     * needs no model */
+                * caller does not need the models */
+    double *center; /* final model of the server, in the caller's array [n]; NULL if the caller does
+                     * not need the model */
     double end_s; /* end time of the last computation that was not cancelled */
     double updates; /* number of updates of the server; in DSGD-AAU, number of virtual iterations */
     double epochs; /* number of completed epochs (only DSGD-AAU) */
@@ -54,7 +54,7 @@ void arrivals_backup_workers(const emulation_problem *p, int backups, bool queue
 
 /**
  * Emulates Rennala SGD. The server takes the mean of `batch` gradients at the same model. All
- * workers then start again with the new model.
+ * workers then start their next gradients at the new model.
  */
 void arrivals_rennala(const emulation_problem *p, long batch, arrivals_result *r);
 
@@ -69,9 +69,9 @@ void arrivals_ringmaster(const emulation_problem *p, long delay, bool cancels, a
 
 /** Options of asynchronous local SGD with Delayed Nesterov at the server. */
 typedef struct arrivals_local_options {
-    const long *local_steps; /* H_i, the number of local steps in a round of each worker i;
-                              * [workers] entries */
-    long period; /* N, the number of arrivals from one momentum update to the next */
+    const long *local_steps; /* number of local steps in a round of each worker i, H_i; an array
+                              * with [workers] entries */
+    long period; /* number of arrivals from one momentum update to the next, N */
     double outer_lr, outer_momentum; /* learning rate and momentum (beta) of the outer optimizer */
     double c; /* share of the momentum that each of the N arrivals applies */
     /*

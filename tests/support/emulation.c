@@ -30,13 +30,13 @@ typedef struct life {
     size_t ready, done; /* number of pieces in this step that have a gradient, and number of pieces
                          * that have been exchanged */
     double *x, *v, *g;
-    double *b; /* vector that other workers read: a send buffer, a shared copy, or the model of a
-                * process */
-    double *old; /* copy of a vector that the worker needs later: a sent vector, the last fetched
-                  * model, or the elastic force */
+    double *b; /* vector that other workers read; it is a send buffer, a shared copy, or the model
+                * of a process */
+    double *old; /* copy of a vector that the worker needs later; it is a sent vector, the last
+                  * fetched model, or the elastic force */
     double *applied; /* gradient that the training process hands over to the gossip process */
-    bool hands_over, waits; /* hands_over: a handed-over gradient is not applied yet; waits: the
-                             * training waits until it is applied */
+    bool hands_over, waits; /* hands_over is true if a handed-over gradient is not applied yet;
+                             * waits is true if the training waits until it is applied */
     bool sends; /* true while an exchange that this active worker has started is in progress */
     long asked; /* number of averagings that the worker has started */
     long left; /* number of averagings that the worker must still make in this step */
@@ -54,8 +54,8 @@ typedef struct share {
     long published; /* last step in which the worker published the piece */
     long took; /* version of the last sum that the worker used; at a server, the number of pushes
                 * before the last fetch */
-    long lag; /* lag, in versions, of the worker's contribution to the latest version; NOTHING if it
-               * was empty */
+    long lag; /* lag, in versions, of the worker's contribution to the latest version; NOTHING if
+               * the contribution was empty */
     bool counts; /* true if the worker published its contribution in time for the latest version */
     bool waits;
 } share;
@@ -835,7 +835,7 @@ void emulation_downpour(const emulation_problem *p, long period, emulation_resul
 int emulation_exponential_peer(const emulation_problem *p, int worker, long nth)
 {
     int rounds = 1;
-    while (1 << rounds <= p->workers - 1) /* the final value of rounds is floor(log2(P - 1)) + 1 */
+    while (1 << rounds <= p->workers - 1) /* after this loop, rounds is floor(log2(P - 1)) + 1 */
         rounds++;
     const long entry = nth % (2 * rounds);
     const int m = (int)(entry / 2);
@@ -875,8 +875,8 @@ static void paper_begin(emulation *e, int worker)
 }
 
 /**
- * Adds a peer's reply to a worker's model. The reply is half the difference of the two models.
- * Changes of the model between request and reply are therefore kept.
+ * Adds a peer's reply to a worker's model. The reply is half the difference of the two models. The
+ * worker therefore keeps changes of its model between request and reply.
  */
 static void hear_reply(emulation *e, int worker, const event *now)
 {
@@ -926,7 +926,8 @@ static void answer(emulation *e, int worker, const event *now)
             continue;
         l[w].arrived = false;
         reply(e, worker, w, averaged(e, w));
-        w = -1; /* restart from worker 1, because another worker may wait for this answer */
+        w = -1; /* the loop restarts from worker 1, because another worker may wait for this answer
+                 */
     }
 }
 
@@ -1051,12 +1052,10 @@ emulation_cut emulation_cut_step(double step_s, int micro_batches, double backwa
 }
 
 /**
- * Returns the expected gain of a threshold. The gain is the mean over the steps of
- *
- *     (1 - dropped share) raw / (raw - saved) - 1,   raw = computation + overhead.
- *
- * The computation is the time of the slowest worker, and saved is the part of this time that the
- * threshold saves.
+ * Returns the expected gain of a threshold. The gain is the mean over the steps of (1 - dropped
+ * share) raw / (raw - saved) - 1. The time raw is computation + overhead, where the computation is
+ * the time of the slowest worker. The time saved is the part of this computation that the threshold
+ * saves.
  */
 static double threshold_gain(const emulation_calibration *c, double threshold_s)
 {
@@ -1088,7 +1087,7 @@ double emulation_threshold(const emulation_calibration *c)
         most_s = fmax(most_s, c->seconds[i]);
     }
     double best_s = INFINITY;
-    double best = 1e-12; /* gains below 1e-12 are rounding errors */
+    double best = 1e-12; /* gains below 1e-12 are only rounding errors */
     for (int i = 0; i < 200; i++) {
         const double threshold_s = least_s + (most_s - least_s) * i / 199;
         const double gain = threshold_gain(c, threshold_s);

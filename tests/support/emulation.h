@@ -41,13 +41,13 @@ typedef struct emulation_problem {
     const double *seconds; /* times of the steps, [rows][workers]; step t takes the times in row t
                             * mod rows */
     long rows;
-    double backward_s; /* time of the backward pass; a shorter step consists only of the backward
-                        * pass */
+    double backward_s; /* time of the backward pass; if a step is shorter than this time, the whole
+                        * step is the backward pass */
 } emulation_problem;
 
 /**
- * Mean and maximum of a lag. Each use of each piece is one observation: n is their number, and sum
- * / n the mean.
+ * Mean and maximum of a lag. Each use of each chunk is one observation. The number of observations
+ * is n, and their mean is sum / n.
  */
 typedef struct emulation_lag {
     double n, sum, max;
@@ -59,8 +59,8 @@ typedef struct emulation_lag {
  */
 typedef struct emulation_result {
     double *x; /* final models of the workers, in the caller's array [workers][n] */
-    double *center; /* model of the server, [n] values: the initial model before the run, the final
-                     * model after it */
+    double *center; /* model of the server, [n] values; it contains the initial model before the run
+                     * and the final model after the run */
     double end_s; /* time at which the last step ends */
     /**
      * For each gradient of AD-PSGD, the number of averagings of its worker's model between the
@@ -76,8 +76,8 @@ typedef struct emulation_result {
      */
     emulation_lag contribution_versions;
     /**
-     * For each use of a sum, the mean of contribution_versions over the contributions to the sum. A
-     * synchronisation counts as 0.
+     * For each use of a sum, the mean of contribution_versions over all contributions to the sum.
+     * The use of a synchronisation counts as 0.
      */
     emulation_lag use_versions;
     /**
@@ -117,8 +117,9 @@ void emulation_gossip(const emulation_problem *p,
 
 /** Options of WAGMA-SGD. The numbers of workers P and of a group S are powers of two. */
 typedef struct emulation_wagma_options {
-    int group; /* S, the number of workers in a group */
-    long period; /* tau: all models are averaged in steps t with (t + 1) mod tau = 0 */
+    int group; /* number of workers in a group, S */
+    long period; /* number of steps between two averages of all models, tau: step t averages them if
+                  * (t + 1) mod tau = 0 */
     bool cta; /* if true, a worker averages the old model first, and then makes the local step with
                * its gradient */
     bool late_check; /* if true, only late workers take (sum + own model) / (S + 1); if false, every
@@ -140,8 +141,8 @@ typedef struct emulation_eager_options {
                     * next gradient */
     long limiter; /* all workers wait for each other in steps t with (t + 1) mod (limiter + 1) = 0;
                    * if limiter is 0, they never wait */
-    long period; /* models are averaged after steps t with (t + 1) mod period = 0; if period is 0,
-                  * never */
+    long period; /* models are averaged after each step t with (t + 1) mod period = 0; if period is
+                  * 0, they are never averaged */
 } emulation_eager_options;
 void emulation_eager(const emulation_problem *p, emulation_eager_options options,
                      emulation_result *r);
@@ -210,8 +211,8 @@ int emulation_exponential_peer(const emulation_problem *p, int worker, long nth)
 /* --- DropCompute ------------------------------------------------------------------------------ */
 
 /**
- * The part of a step that remains if micro-batches after a threshold are dropped: the number of
- * micro-batches done, and their time.
+ * The part of a step that remains if micro-batches after a threshold are dropped. It contains the
+ * number of remaining micro-batches and their time.
  */
 typedef struct emulation_cut {
     int done;

@@ -4,13 +4,13 @@
  */
 #include "tests/support/naive.h"
 
-/** One layer for one sample: where its input, its output and its parameters are. */
+/** A layer of one sample. It contains the places of the layer's input, output and parameters. */
 typedef struct place {
     const dsgd_layer *layer;
     const long double *w; /* the layer's parameters */
     const long double *in, *other;
     long double *out;
-    uint32_t length; /* number of rows of the sequence that count (only in an LSTM) */
+    uint32_t length; /* number of rows of the sequence that count; only an LSTM uses it */
 } place;
 
 static long double sigmoid(long double z)

@@ -41,7 +41,7 @@ void oracle_gossip(const oracle_problem *p, const double *mixing, long rounds, l
 }
 
 /**
- * The state of push-sum: numerators and weights. The numerators are the models x of the lockstep s.
+ * The state of push-sum: numerators and weights. The numerators are the models x of the member s.
  */
 typedef struct push_sum {
     lockstep s;
@@ -84,8 +84,9 @@ void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, doub
 }
 
 /**
- * Adds the shares that are in flight to a, and then splits a by the matrix of shares. The share
- * that a worker keeps for itself stays in a. The other shares are in flight until the next call.
+ * Adds the shares that are in flight to @p a, and then splits @p a by the matrix of shares. The
+ * share that a worker keeps for itself stays in @p a. The other shares are in flight until the next
+ * call.
  */
 static void exchange_late(int workers, size_t n, const double *shares, double *a, double *flying)
 {

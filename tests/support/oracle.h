@@ -29,8 +29,8 @@ typedef struct oracle_problem {
 } oracle_problem;
 
 /*
- * Each emulation below stores the final models in the caller's x, [workers][n]. If the last period
- * is incomplete, these are the models after the last local step.
+ * Each emulation below stores the final models in the caller's array x [workers][n]. If the last
+ * period is incomplete, these models are the models after the last local step.
  */
 
 /**

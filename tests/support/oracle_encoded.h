@@ -11,8 +11,8 @@
 
 /** Identifies a compressed value. Stochastic compressions derive their random numbers from it. */
 typedef struct oracle_place {
-    int worker; /* rank of the worker that compresses; -1 if all workers draw the same */
-    long step; /* number of the step; for a compressed sum, the number of the sum */
+    int worker; /* rank of the worker that compresses, or -1 if all workers draw the same numbers */
+    long step; /* number of the step; if a sum is compressed, number of the sum */
     bool sum;
     size_t piece, first; /* number of the piece, and index of its first parameter */
 } oracle_place;
@@ -25,8 +25,8 @@ struct oracle_encoding {
     oracle_encode *encode;
     double density; /* fraction of the values that top_k and random_k keep: k = max(1, floor(n
                      * density)) */
-    long levels; /* number of levels s of the compressions qsgd and uniform */
-    double at; /* threshold of the compression threshold: smaller absolute values become 0 */
+    long levels; /* number of levels s of the encodings qsgd and uniform */
+    double at; /* threshold of the encoding `threshold`, which sets smaller absolute values to 0 */
     /**
      * Returns a uniform random number in [0, 1) for value number @p index of the piece. For
      * low_rank, @p index is the number of a value of the factor f.
@@ -80,9 +80,10 @@ void oracle_momentum_correction(const oracle_problem *p, const oracle_encoding *
                                 size_t pieces, double mu, double *x);
 
 /**
- * Emulates Ok-Topk with new thresholds in every step. A worker sends its values with |a| >= its
- * k-th largest |a|. The sums with |sum| >= the k-th largest non-zero |sum| are kept; k = max(1,
- * floor(n density)) for a piece of n values. The local step takes sum / P.
+ * Emulates Ok-Topk with new thresholds in every step. A worker sends the values whose |a| is at
+ * least its k-th largest |a|. A sum is kept if its absolute value is at least the k-th largest non-
+ * zero absolute value of the sums. For a piece of n values, k = max(1, floor(n density)). The local
+ * step takes sum / P.
  */
 void oracle_ok_topk(const oracle_problem *p, double density, size_t pieces, double *x);
 

@@ -126,7 +126,8 @@ static void outer_step(const lockstep *s, const oracle_streaming_options *o, siz
 void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options options,
                              double *global, double *x)
 {
-    const long each = options.period / (long)options.fragments; /* S, steps between two fragments */
+    const long each =
+        options.period / (long)options.fragments; /* number of steps between two fragments, S */
     lockstep_require(options.period % (long)options.fragments == 0, "F does not divide H");
     lockstep_require(0 <= options.delay && options.delay < each, "tau is not below H / F");
     lockstep_require_one_start(p);
@@ -135,7 +136,7 @@ void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options o
     double *const mean = lockstep_zeros(p->n);
     double *const u = lockstep_zeros(p->n);
     memcpy(g, p->initial, p->n * sizeof *g);
-    long since = 0; /* s, the number of steps since the last fragment */
+    long since = 0; /* number of steps since the last fragment, s */
     size_t fragment = 0;
     for (long t = 0; t < p->steps; t++) {
         lockstep_step(&s, t);

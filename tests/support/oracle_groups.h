@@ -48,11 +48,10 @@ void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x)
 /** Options of Streaming DiLoCo. */
 typedef struct oracle_streaming_options {
     const size_t *fragment; /* fragment number of each parameter, [n] entries below fragments */
-    size_t fragments; /* F, the number of fragments */
-    long period; /* H, the number of steps after which each fragment has been exchanged once; a
-                  * multiple of F */
-    long delay; /* tau, the number of steps that an exchange takes; less than H / F */
-    double mixing; /* alpha, the share of the local model that a worker keeps */
+    size_t fragments; /* number of fragments, F */
+    long period; /* number of steps in which each fragment is exchanged once, H; a multiple of F */
+    long delay; /* number of steps that an exchange takes, tau; less than H / F */
+    double mixing; /* share of the local model that a worker keeps, alpha */
     double outer_lr, outer_momentum; /* learning rate and Nesterov momentum of the outer step, as in
                                       * oracle_diloco() */
 } oracle_streaming_options;

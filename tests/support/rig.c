@@ -77,8 +77,7 @@ enum {
     OF_LABELS,
     OF_LENGTHS,
     OF_PARAMS
-}; /* numbers of the series of rig_number() for
-    * features, labels, lengths, parameters */
+}; /* numbers of random series, one each for features, labels, lengths and parameters */
 
 static void fill_inputs(const rig_spec *spec, size_t n, dsgd_samples *s)
 {
@@ -182,14 +181,15 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
                   error.text);
     s->problem = (dsgd_problem){&s->network, &s->data, n_pieces, s->piece_begin,
                                 .update = {.momentum = 0.9, .weight_decay = 1e-2}};
-    /* Some pieces are empty if there are more pieces than parameters. */
+    /* If there are more chunks than parameters, some chunks are empty. */
     for (size_t k = 0; k <= n_pieces; k++)
         s->piece_begin[k] = s->network.n_params * k / n_pieces;
     s->device = device;
     ck_assert_int_eq(device->open(&s->problem, NULL, 1, &s->context, NULL), DSGD_OK);
     s->x = dsgd_xcalloc(s->network.n_params, sizeof *s->x);
     for (size_t i = 0; i < s->network.n_params; i++)
-        s->x[i] = rig_number(OF_PARAMS, i) - 0.5; /* also randomises biases, gains and shifts */
+        s->x[i] = rig_number(OF_PARAMS, i) - 0.5; /* the loop also sets biases, gains and shifts to
+                                                   * random values */
     s->state = dsgd_xcalloc(s->network.n_state + 1, sizeof *s->state);
     dsgd_network_initial_state(&s->network, 5, 3, s->state);
     for (uint32_t i = 0; i < RIG_MOST_SAMPLES; i++)

@@ -18,9 +18,9 @@ typedef struct rig_spec {
     dsgd_data_kind kind;
     uint32_t n_rows, n_columns, width; /* number of rows and columns of a sample, and width of an
                                         * image */
-    uint32_t n_classes; /* number of classes; 0 for a regression */
+    uint32_t n_classes; /* number of classes, or 0 for a regression */
     uint32_t n_samples;
-    const char *list; /* name of an option that holds a list; the list is in numbers */
+    const char *list; /* name of an option that holds a list, whose values are in `numbers` */
     size_t n_list;
     double numbers[RIG_MOST_WIDTHS];
     struct {

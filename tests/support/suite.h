@@ -50,7 +50,7 @@ Suite *suite_of(const suite_entry *entries, const char *name);
 
 /** Starts a suite and its first test case. Further arguments initialize fields of suite_entry. */
 #define SUITE(suite_name, ...)                                                                     \
-    static suite_entry *suite_entries; /* complete before main() runs */                           \
+    static suite_entry *suite_entries; /* the list of entries is complete before main() runs */    \
     SUITE_REGISTER(suite_name##_begin, .suite = #suite_name, .name = __VA_ARGS__)                  \
     Suite *suite_name##_suite(void);                                                               \
     Suite *suite_name##_suite(void)                                                                \

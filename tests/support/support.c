@@ -338,7 +338,7 @@ support_outcome *support_simulate(const support_case *c)
     support_outcome *outcome = mmap(NULL, outcome_bytes, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ck_assert_ptr_ne(outcome, MAP_FAILED);
-    fflush(stdout); /* otherwise the child would print the buffered text again */
+    fflush(stdout); /* without this call, the child process would print the buffered text again */
     const pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
@@ -480,8 +480,8 @@ double *support_plain_sgd(const support_case *c, long steps)
 void support_expect_kept_mean(support_case *c)
 {
     const int p = c->config.workers;
-    c->drop = (dsgd_lr_drop){1, 0}; /* only step 0 trains, so that models differ; later steps only
-                                     * mix */
+    c->drop = (dsgd_lr_drop){1, 0}; /* only step 0 trains, so that models differ, and later steps
+                                     * only mix */
     c->learning.optimizer.decay = (dsgd_structs){1, &c->drop};
     c->learning.optimizer.momentum = 0;
     c->config.until.steps = SUPPORT_MIXING_STEPS + 4;
@@ -490,7 +490,7 @@ void support_expect_kept_mean(support_case *c)
     const support_outcome *alone = support_ok(c);
     const double *mean = support_mean_model(mixed, p), *want = support_mean_model(alone, p);
     ck_assert_double_gt(support_distance(alone->x, want, mixed->n_params),
-                        1e-3); /* without mixing, the models differ */
+                        1e-3); /* after step 0, the models of the workers differ */
     ck_assert_double_lt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p), 10);
     ck_assert_double_gt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p),
                         1e-3); /* mixing has changed the models */

@@ -16,7 +16,7 @@
 
 /**
  * SUPPORT_SLOW is 1 under a sanitizer. Actors are then threads, and a switch between actors takes
- * thirty times longer. Tests with many cases therefore run fewer of them.
+ * thirty times longer. Tests with many cases therefore run only some of their cases.
  */
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
 enum { SUPPORT_SLOW = 1 };
@@ -34,8 +34,8 @@ enum {
 };
 
 /**
- * A run and all the objects that it points to. To use it, make a case with support_new(), change
- * it, then simulate it with support_ok().
+ * A run and all the objects that it points to. To use a case, create it with support_new(), change
+ * it, and simulate it with support_ok().
  */
 typedef struct support_case {
     dsgd_platform platform;
@@ -137,7 +137,7 @@ bool support_has(const support_case *c, const char *name);
 /** Gives every worker (and server) its own initial model, with random values in [0, 1). */
 void support_spread(support_case *c);
 
-/** Sets @p n failures @p events that are permanent. There is no recovery policy. */
+/** Adds @p n permanent failures in the array @p events. The run has no recovery policy. */
 void support_dies(support_case *c, size_t n, dsgd_failure_event *events);
 
 /** Adds an imbalance of kind @p kind. Returns its parameters, filled with defaults. */

@@ -40,7 +40,10 @@ TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
         last_s = at.down_s;
     }
     dsgd_failures_close(f);
-    /* 50 workers with a failure in 100 s on average should have 50,000 failures in 1e5 s. */
+    /*
+     * If each of 50 workers fails once in 100 s on average, there should be 50,000 failures in 1e5
+     * s.
+     */
     ck_assert_double_eq_tol((double)n / (50 * 1e5 / 100), 1, 0.015);
 }
 

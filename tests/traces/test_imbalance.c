@@ -1,7 +1,7 @@
 /**
  * @file test_imbalance.c
- * Tests distributions of step times. Each kind has the moments that its parameters determine, its
- * times are equal for every caller, and invalid parameters are rejected.
+ * Tests distributions of step times. Each kind must have the moments that its parameters determine,
+ * and its times must be equal for every caller. Invalid parameters must be rejected.
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
@@ -153,8 +153,8 @@ TEST_RANGE(a_family_s_inverse_undoes_its_distribution_function, 0, 3)
             const double p = i / 20000.0;
             ck_assert_double_eq_tol(family->cumulative(family->inverse(p, of), of), p, 1e-9);
         }
-        for (double p = 1e-16; p < 0.05; p *= 10) { /* probabilities of the smallest and largest
-                                                     * draws */
+        for (double p = 1e-16; p < 0.05; p *= 10) { /* probabilities p of the smallest draws, and 1
+                                                     * - p of the largest draws */
             ck_assert(isfinite(family->inverse(p, of)));
             ck_assert_double_le(family->inverse(p, of), family->inverse(10 * p, of));
             ck_assert(isfinite(family->inverse(1 - p, of)));
@@ -212,7 +212,7 @@ TEST_ROWS(seconds_do_not_depend_on_caller_or_order, pure)
         for (int w = P; w-- > 0;) {
             ck_assert_double_eq(ask(&again, 1, P, w, t), s[t * P + w]);
             ck_assert_double_eq(ask(&l, 1, P, w, t), s[t * P + w]);
-            /* The step time is the same among twice as many workers. */
+            /* A run with twice as many workers has the same step time. */
             ck_assert_double_eq(ask(&l, 1, 2 * P, w, t), s[t * P + w]);
         }
     }
@@ -244,7 +244,8 @@ TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
     for (int w = 0; w < P; w++) {
         const double factor = ask(&l, 2, P, w, 0) / 2;
         ck_assert_double_eq(ask(&l, 2, P, w, 1 + w % 1000) / 2, factor);
-        if (factor >= 1.2) { /* an outlier: 1.2 is five standard deviations above 1 */
+        if (factor >= 1.2) { /* this worker is an outlier, because 1.2 is five standard deviations
+                              * above 1 */
             outliers++;
             outlier_sum += factor;
             ck_assert_double_le(factor, 1.5);
@@ -327,7 +328,8 @@ TEST_RANGE(delay_hits_exactly_its_number_of_workers, 0, 5)
         ck_assert_int_eq(n, late[_i]);
     }
     const double mean = 100.0 * late[_i];
-    for (int w = 0; w < 12; w++) /* each worker has equally many delays, within five deviations */
+    for (int w = 0; w < 12; w++) /* all workers must have equally many delays, within five standard
+                                  * deviations */
         ck_assert_double_le(fabs(hits[w] - mean), 5 * sqrt(mean * (1 - late[_i] / 12.0)) + 1e-9);
 }
 
@@ -364,15 +366,15 @@ TEST(delay_chosen_independently_hits_about_its_number_of_workers)
  */
 TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draws, 0, 4)
 {
-    enum { T = 500, SEEDS = 4 }; /* the stream restarts after T steps */
+    enum { T = 500, SEEDS = 4 }; /* the stream of random numbers restarts after T steps */
     static const double least[] = {0.90, 0.89, 0.91, 0.94}, most[] = {0.93, 0.92, 0.95, 1};
     const int workers = 4 << 2 * _i;
     list l = list_open("{kind: delay, workers: 2, seconds: 0.32, chosen: stream}", workers);
     double late = 0, some = 0;
     for (int i = 0; i < SEEDS * T; i++) {
-        const long t = T + i % T; /* steps after the restart of the stream */
+        const long t = T + i % T; /* the test uses only steps after the restart of the stream */
         const int n = late_workers(&l, (uint64_t)(i / T), workers, t);
-        if (t == T) /* all workers start with equal random numbers */
+        if (t == T) /* in step T, all workers start with equal random numbers */
             ck_assert(n == 1 || n == 2);
         late += n;
         some += n > 0;
@@ -441,10 +443,12 @@ TEST(quantiles_are_straight_between_their_points)
 static const struct {
     double rate, mean, deviation, base_s;
 } noises[] = {
-    {10, 1e-3, 0.5e-3, 1}, /* interruptions are drawn one by one */
+    {10, 1e-3, 0.5e-3, 1}, /* with these values, interruptions are drawn one by one */
     {10, 1e-3, 2e-3, 1},
-    {30, 1e-3, 0.5e-3, 1.04}, /* just below the limit, interruptions are drawn one by one */
-    {30, 1e-3, 0.5e-3, 1.05}, /* just above the limit, one draw gives their sum */
+    {30, 1e-3, 0.5e-3, 1.04}, /* the value is just below the limit, so interruptions are drawn one
+                               * by one */
+    {30, 1e-3, 0.5e-3, 1.05}, /* the value is just above the limit, so one draw gives the sum of the
+                               * interruptions */
     {954, 12.8e-6, 7.9e-6, 0.615},
     {200, 1e-3, 2e-3, 10},
 };
@@ -595,7 +599,7 @@ static const int sizes[N_SIZES] = {16, 64, 256, 1024};
 static const struct {
     const char *yaml; /* an imbalance, for steps of 1 s */
     double slowest[N_SIZES], median, fastest, tolerance;
-    int draws; /* number of draws; 0 for the default */
+    int draws; /* number of draws, or 0 for the default number */
 } references[] = {
     /* The reference computes step times from the lengths of videos, which are cut at 475 frames. */
     {"{kind: quantiles, table: {0: 0.050, 1: 0.2675, 2.5: 0.335, 5: 0.3875, 10: 0.4775, 20: "
@@ -604,7 +608,7 @@ static const struct {
      "97.5: 3.035, 98.6: 3.4025, 100: 3.4025}, scale: true}",
      {2.16, 2.65, 2.76, 2.77},
      0.891,
-     0, /* no number: the first percentiles of videos and batches differ */
+     0, /* no reference exists, because the first percentiles of videos and batches differ */
      0.025,
      0},
     /*
@@ -615,8 +619,8 @@ static const struct {
     {"dropcompute-inject", {1.98, 2.77, 3.48, 4.04}, 0.874, 0.68, 0.025, 0},
     {"dropcompute-inject-12", {1.23, 1.34, 1.44, 1.52}, 0.982, 0.78, 0.025, 0},
     /*
-     * The reference replaces values above 1,892 ms (1 in 1,500) by 1,892 ms. Here the distribution
-     * is truncated at 1,892 ms, so the slowest workers are faster.
+     * The reference replaces values above 1,892 ms (1 in 1,500) by 1,892 ms. In this entry, the
+     * distribution is truncated at 1,892 ms, so the slowest workers are faster.
      */
     {"{kind: lognormal, mean: 55ms, deviation: 116ms, shift: 399ms, max: 1892ms, scale: true}",
      {1.54, 2.13, 2.91, 3.77},
@@ -657,7 +661,8 @@ TEST_ROWS(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference, ref
         const double tolerance = references[_i].tolerance;
         if (references[_i].slowest[i] > 0)
             ck_assert_double_eq_tol(slowest / references[_i].slowest[i], 1, tolerance);
-        if (references[_i].median > 0 && sizes[i] >= 256) /* with few workers, the median differs */
+        if (references[_i].median > 0 &&
+            sizes[i] >= 256) /* with few workers, the median differs from the reference */
             ck_assert_double_eq_tol(median / references[_i].median, 1, tolerance);
         if (references[_i].fastest > 0 && sizes[i] == 1024)
             ck_assert_double_eq_tol(fastest / references[_i].fastest, 1, tolerance);
@@ -771,8 +776,8 @@ TEST(a_name_in_a_list_is_replaced_by_its_entries)
 }
 
 static const struct {
-    const char *content, *sentence; /* content of a file; expected error, or NULL if the file is
-                                     * valid */
+    const char *content, *sentence; /* content of a file, and the expected error, or NULL if the
+                                     * file is valid */
 } replays[] = {
     {"worker,step,seconds\n0,0,1\n1,0,2\n0,1,3\n1,1,4\n", NULL},
     {"seconds,note,step,worker\n4,x,1,1\n3,y,1,0\n2,,0,1\n1,,0,0\n", NULL},
@@ -794,13 +799,14 @@ TEST_ROWS(replayed_file_gives_its_seconds_or_an_error, replays)
     const dsgd_status status = list_try("{kind: replay, file: steps.csv}", 2, &l, &error);
     ck_assert_int_eq(status, replays[_i].sentence == NULL ? DSGD_OK : DSGD_EIO);
     ck_assert_has(error.text, replays[_i].sentence == NULL ? "" : replays[_i].sentence);
-    for (int i = 0; i < 8 && status == DSGD_OK; i++) /* after two steps, the file starts again */
+    for (int i = 0; i < 8 && status == DSGD_OK; i++) /* after two steps, the run continues at the
+                                                      * first line of the file */
         ck_assert_double_eq(ask(&l, 99, 2, i % 2, i / 2), 1 + i % 4);
 }
 
 static const struct {
-    const char *content, *sentence; /* content of a file; expected error, or NULL if the file is
-                                     * valid */
+    const char *content, *sentence; /* content of a file, and the expected error, or NULL if the
+                                     * file is valid */
 } own_files[] = {
     {"{summary: a, origin: b, entries: [{kind: constant, seconds: 3}]}", NULL},
     {"{summary: a, origin: b}", "entries is missing"},
@@ -821,7 +827,7 @@ TEST_ROWS(data_set_can_be_a_user_file, own_files)
     } else {
         ck_assert_int_eq(status, DSGD_EUSAGE);
         ck_assert_has(error.text, own_files[_i].sentence);
-        ck_assert_has(error.text, "own.yaml"); /* the error names the file */
+        ck_assert_has(error.text, "own.yaml"); /* the error message contains the name of the file */
     }
 }
 
@@ -1055,7 +1061,8 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
                             4 * gsl_stats_sd(shift, 1, SAMPLES) / sqrt(n) + 1e-12);
     ck_assert_double_le(gsl_stats_sd(mean, 1, SAMPLES), 0.2 * known[_i].mean_s);
     ck_assert_double_le(gsl_stats_sd(shift, 1, SAMPLES), 0.03);
-    if (known[_i].family != &dsgd_family_normal) /* a shifted gamma can fit normal values as well */
+    if (known[_i].family != &dsgd_family_normal) /* normal values can also be fitted by a shifted
+                                                  * gamma distribution */
         ck_assert_int_ge(first, SAMPLES * 2 / 3);
 }
 
@@ -1087,7 +1094,7 @@ TEST_ROWS(fitted_parameters_maximise_the_likelihood, known)
                             best);
         ck_assert_double_lt(log_likelihood(f, f->mean_s, f->deviation_s * h, f->shift_s, x, VALUES),
                             best);
-        if (f->shifted) /* tries a larger shift with a smaller mean */
+        if (f->shifted) /* this fit has a larger shift and a smaller mean */
             ck_assert_double_lt(log_likelihood(f, f->mean_s - 0.01 * d, f->deviation_s,
                                                f->shift_s + 0.01 * d, x, VALUES),
                                 best);
@@ -1142,8 +1149,8 @@ TEST(persistent_and_transient_deviations_are_distinguished)
     const dsgd_variance_components c = dsgd_fit_components(x, worker, n);
     ck_assert_uint_eq(c.n_workers, P);
     /*
-     * The tolerances are five standard errors of a deviation: over 200 workers, whose means have
-     * noise, and over all values.
+     * The tolerances are five standard errors of a standard deviation. One deviation is over 200
+     * workers, whose means have noise, and the other deviation is over all values.
      */
     ck_assert_double_eq_tol(c.persistent_s, 0.12, 5 * 0.12 * sqrt(0.5 / P) * 1.3);
     ck_assert_double_eq_tol(c.passing_s, 0.3, 5 * 0.3 * sqrt(0.5 / (double)n) + 0.0005);

@@ -1,7 +1,8 @@
 /**
  * @file test_platforms.c
- * Tests platforms. Each topology takes the time of its closed form, on an idle machine and under
- * traffic with a bottleneck. Hosts may differ. An invalid platform is rejected with an error.
+ * Tests platforms. Messages on each topology must take the time of its closed form, on an idle
+ * machine and under traffic with a bottleneck. Hosts may differ. An invalid platform is rejected
+ * with an error.
  */
 #include <sys/resource.h>
 #include <unistd.h>
@@ -145,11 +146,11 @@ TEST_RANGE(an_island_has_its_own_network, 0, 2)
     expect_path(&rails, 0, 3, 0.2 * us, 100 * gb);
     expect_path(&rails, 6, 5, 0.2 * us, 100 * gb);
     expect_path(&rails, 3, 4, us, 10 * gb);
-    expect_shift(&rails, 8, 4, 10 * gb); /* each of the hosts has its own NIC */
+    expect_shift(&rails, 8, 4, 10 * gb); /* in this platform, each host has its own NIC */
     const dsgd_platform shared = islands(topologies[_i], 1);
     expect_path(&shared, 0, 3, 0.2 * us, 100 * gb);
     expect_path(&shared, 3, 4, us, 10 * gb);
-    expect_shift(&shared, 8, 4, 2.5 * gb); /* four hosts share a NIC */
+    expect_shift(&shared, 8, 4, 2.5 * gb); /* in this platform, four hosts share a NIC */
     const dsgd_platform pairs = islands(topologies[_i], 2);
     expect_shift(&pairs, 8, 4, 5 * gb);
 }
@@ -188,10 +189,11 @@ TEST(a_fat_tree_is_full_or_tapered)
 TEST(a_dragonfly_has_one_gateway_between_groups)
 {
     dsgd_platform p = dragonfly();
-    expect_path(&p, 0, 1, us, 10 * gb); /* the hosts are on one router */
-    expect_path(&p, 0, 2, 1.5 * us, 10 * gb); /* the hosts are in one chassis */
-    expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* the hosts are in one group */
-    p.host_latency_s = 0; /* with latencies, flows with longer paths get less of a link */
+    expect_path(&p, 0, 1, us, 10 * gb); /* the two hosts are on one router */
+    expect_path(&p, 0, 2, 1.5 * us, 10 * gb); /* the two hosts are in one chassis */
+    expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* the two hosts are in one group */
+    p.host_latency_s = 0; /* if there were latencies, flows with longer paths would get less of a
+                           * link */
     expect_shift(&p, 16, 8, 5 * gb); /* eight flows share four cables */
 }
 
@@ -340,8 +342,8 @@ TEST(messages_meet_only_at_nics_without_other_bottlenecks)
     ck_assert(meet_at_nics(&rails, 16, 1, 0));
     const dsgd_platform shared = islands(DSGD_TOPOLOGY_SWITCH, 1);
     ck_assert(!meet_at_nics(&shared, 16, 1, 0));
-    ck_assert(meet_at_nics(&shared, 4, 1, 0)); /* all hosts are in one island */
-    ck_assert(meet_at_nics(&shared, 16, 4, 0)); /* each host has its own NIC */
+    ck_assert(meet_at_nics(&shared, 4, 1, 0)); /* in this call, all hosts are in one island */
+    ck_assert(meet_at_nics(&shared, 16, 4, 0)); /* in this call, each host has its own NIC */
     const dsgd_platform tree = fat_tree(one_by_four);
     ck_assert(meet_at_nics(&tree, 4, 1, 0));
     ck_assert(!meet_at_nics(&tree, 5, 1, 0));
@@ -370,7 +372,7 @@ TEST(group_uplink_is_a_bottleneck_if_demand_exceeds_it)
     p.group_bytes_per_s = 48 * gb;
     ck_assert(!meet_at_nics(&p, 64, 1, 0));
     ck_assert(meet_at_nics(&p, 64, 1, 1));
-    p.hosts = (dsgd_structs){3, entries}; /* hosts 1 and 2 have NICs of 1 GB/s */
+    p.hosts = (dsgd_structs){3, entries}; /* these entries give hosts 1 and 2 a NIC of 1 GB/s */
     p.group_bytes_per_s = 62 * gb;
     ck_assert(meet_at_nics(&p, 16, 1, 0));
     p.group_bytes_per_s = 61.99 * gb;
@@ -431,7 +433,7 @@ TEST(a_random_order_is_drawn_from_the_seed)
 #define LINK "host_bandwidth: 1GB/s, host_latency: 1us"
 
 static const struct {
-    /* Text of a platform file; expected error, or NULL if the file is valid. */
+    /* Text of a platform file, and the expected error, or NULL if the file is valid. */
     const char *platform, *sentence;
 } files[] = {
     {"{topology: fat_tree, size: [4, 4], up: [1, 2], " LINK "}", NULL},
@@ -613,8 +615,8 @@ TEST(incomplete_xml_file_is_rejected)
 {
     static const struct {
         const char *routing;
-        int left_out; /* route to omit: 5 for hosts 2 and 3, 0 for one direction between hosts 0 and
-                       * 1, or -1 */
+        int left_out; /* Route to omit. The value 5 omits the route between hosts 2 and 3, and 0
+                       * omits one direction between hosts 0 and 1. The value -1 omits no route. */
         const char *sentence;
     } cases[] = {
         {"Full", -1, NULL},
@@ -698,8 +700,8 @@ TEST(platform_file_can_be_based_on_another)
 /* --- regions ---------------------------------------------------------------------------------- */
 
 /**
- * Returns a platform with two hosts in region a, and eight in each of b and c. It has no route
- * between a and c.
+ * Returns a platform with two hosts in region a, eight hosts in region b, and eight hosts in region
+ * c. It has no route between the regions a and c.
  */
 static dsgd_platform regions(void)
 {
@@ -722,9 +724,10 @@ TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
     network = _i;
     dsgd_platform p = regions();
     expect_path(&p, 0, 1, us, 10 * gb);
-    expect_path(&p, 1, 2, us + 0.05, gb); /* the third host is the first of region b */
+    expect_path(&p, 1, 2, us + 0.05, gb); /* the third host is the first host of region b */
     expect_path(&p, 2, 1, us + 0.02, 2 * gb);
-    expect_path(&p, 0, 10, 3 * us, 6 * gb); /* without a route, the values of groups apply */
+    expect_path(&p, 0, 10, 3 * us, 6 * gb); /* between regions without a route, the values of groups
+                                             * apply */
     expect_path(&p, 10, 2, us, 3 * gb);
     expect_path(&p, 2, 10, us, 3 * gb); /* a route applies in both directions */
     static const int both[] = {2, 3, -1, -1}; /* two messages share 1.5 GB/s */
@@ -949,8 +952,9 @@ static double limited_s(const dsgd_platform *p, const char *algorithm, bool bloc
 }
 
 /**
- * Bandwidths of the uplink of eight NICs, which have 10 GB/s each. 20 GB/s is always a bottleneck,
- * 80 GB/s never, and 48 GB/s unless a message is limited to 6 GB/s.
+ * Bandwidths of the uplink of eight NICs with 10 GB/s each. An uplink of 20 GB/s is always a
+ * bottleneck, and an uplink of 80 GB/s is never a bottleneck. An uplink of 48 GB/s is a bottleneck
+ * unless a message is limited to 6 GB/s.
  */
 static const double ways_out[] = {20e9, 48e9, 80e9};
 
@@ -1029,7 +1033,8 @@ TEST_RANGE(link_time_is_at_most_the_run_time_on_any_shape, 0, SHAPES)
 
 /**
  * Tests the time in which links carry bytes. In a ring of P workers, each worker sends 2 (P - 1) /
- * P vectors. The receiver is in the same node, or for one of four workers in the next node.
+ * P vectors. The receiver is in the same node. If a node has four workers, one of them sends to the
+ * next node.
  */
 TEST_RANGE(link_time_counts_the_links_that_carry_the_bytes, 0, 3)
 {
@@ -1040,7 +1045,7 @@ TEST_RANGE(link_time_counts_the_links_that_carry_the_bytes, 0, 3)
     c->platform.island_nics = 1;
     c->workload.bytes = 256e6;
     c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-    /* Bytes that a worker sends in a step. */
+    /* Number of bytes that a worker sends in a step. */
     const double each = 2.0 * (workers - 1) / workers * 256e6;
     /* In a node with four workers, one of them sends to the next node. */
     const double bytes_per_s = _i == 1 ? 100 * gb : 10 * gb;

@@ -1,6 +1,6 @@
 /**
  * @file test_traces.c
- * Tests the chunks of a workload, the reading of options from files, and shipped data, which must
+ * Tests the chunks of a workload, and how options are read from files. Also tests that shipped data
  * reproduce published times.
  */
 #include "command/experiment/config.h"
@@ -13,7 +13,8 @@ SUITE(traces, "traces", .seconds = 60, .set_up = make_folder, .tear_down = remov
 /* --- exchanges -------------------------------------------------------------------------------- */
 
 static dsgd_tensors tensors[] = {
-    {10, 1}, {20, 2}, {40, 1}}; /* {elements, number} of tensors: 40, 80, 80 and 160 bytes */
+    {10, 1}, {20, 2}, {40, 1}}; /* pairs {elements, number} of tensors, which have 40, 80, 80 and
+                                 * 160 bytes */
 
 static const struct {
     bool tensors;
@@ -66,7 +67,8 @@ static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *p
 static const struct {
     const char *yaml;
     const char *graph; /* content of the file graph.txt */
-    const char *sentence; /* expected error, or NULL for the pairs 0-7, 3-1 and 2-2 */
+    const char
+        *sentence; /* expected error, or NULL if the file contains the pairs 0-7, 3-1 and 2-2 */
 } pair_entries[] = {
     {"edges: [[0, 7], [3, 1], [2, 2]]", "", NULL},
     {"edges: graph.txt", "# a graph\n0 7\n\n 3,1 # one more\n2\t2\n", NULL},
@@ -136,7 +138,7 @@ static const struct {
     double parameters;
     long layers;
     double width, sequence, gpu_flops, tokens_per_s,
-        utilisation; /* values per GPU; the utilisation is NAN if it is not published */
+        utilisation; /* number of values per GPU; the utilisation is NAN if it was not published */
 } published[] = {
     {64862437376, 80, 8192, 2048, 989e12, 1007, 0.4125},
     {64862437376, 80, 8192, 2048, 989e12, 1035, 0.4242},
@@ -156,7 +158,7 @@ static const struct {
     {1315950592, 24, 2048, 2048, 989e12, 39837, 0.3665},
     {1315950592, 24, 2048, 2048, 989e12, 42555, 0.3915},
     {1315950592, 24, 2048, 2048, 989e12, 44123, 0.4060},
-    /* GPT-3 on 128 GPUs, and in the next row on 512 GPUs. */
+    /* GPT-3 runs on 128 GPUs, and in the next row on 512 GPUs. */
     {175e9, 96, 12288, 2048, 1979e12, 745, NAN},
     {175e9, 96, 12288, 2048, 1979e12, 832, NAN},
     {69e9, 80, 8192, 4096, 1979e12, 1717, NAN}, /* a row of Llama 2 */
@@ -190,7 +192,8 @@ TEST(language_models_take_the_published_times)
         if (!isnan(published[i].utilisation)) /* published utilisations have four digits */
             ck_assert_double_le(fabs(error_of(i, published[i].utilisation)), 0.002);
         /*
-         * All rows use one utilisation, 0.41, which was published for Llama 3. No row contains it.
+         * All rows use the same utilisation, 0.41, which was published for Llama 3. No row contains
+         * this number.
          */
         const double error = error_of(i, 0.41);
         ck_assert_msg(fabs(error) < 0.15, "row %d: %g", i, error);
@@ -262,8 +265,8 @@ TEST(piz_daint_sums_eight_bytes_within_a_quarter_of_what_is_measured)
 TEST(piz_daint_has_its_measured_latencies_and_bandwidths)
 {
     /*
-     * Two workers, in groups of one, exchange bytes only between groups. Four workers, in groups of
-     * two, have one phase within a group and one between groups.
+     * Two workers in groups of one worker exchange bytes only between groups. Four workers in
+     * groups of two workers have one phase within a group and one phase between groups.
      */
     const double between_s = exchange_s(1, 2);
     const double within_s = exchange_s(1, 4) - between_s;
