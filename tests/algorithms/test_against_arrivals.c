@@ -80,8 +80,8 @@ static support_pair *pair_of(const char *algorithm, int i)
 
 SUITE(against_arrivals, "late", .seconds = 120);
 
-TEST_RANGE(ssp, 0, 4 * N_CASES) /* _i selects the number of workers, the end of the run and the
-                                 * slack */
+/** _i selects the number of workers, the end of the run and the slack. */
+TEST_RANGE(ssp, 0, 4 * N_CASES)
 {
     static const long slacks[] = {0, 1, 3, -1};
     support_pair *const t = pair_of("ssp", _i);
@@ -91,8 +91,10 @@ TEST_RANGE(ssp, 0, 4 * N_CASES) /* _i selects the number of workers, the end of 
     expect_same(t);
 }
 
-TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i selects the number of workers, the end of the run,
-                                            * the number of backup workers and the rule */
+/**
+ * _i selects the number of workers, the end of the run, the number of backup workers and the rule.
+ */
+TEST_RANGE(backup_workers, 0, 6 * N_CASES)
 {
     static const int backups[] = {0, 1, 3};
     support_pair *const t = pair_of("backup_workers", _i);
@@ -105,27 +107,27 @@ TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i selects the number of workers, 
     expect_same(t);
 }
 
-TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS) /* _i selects the number of workers, the end of the
-                                                * run and the batch */
+/** _i selects the number of workers, the end of the run and the batch. */
+TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS)
 {
     static const long batches[] = {1, 3, -1, 11};
-    const long batch = batches[_i / N_CASES]; /* a batch of -1 stands for the number of workers */
-    support_pair *const t = pair_of(
-        "rennala", batch > 3 ? N_COUNTS + _i
-                             : _i); /* a batch of 11 gradients needs the case with the later end */
+    /* a batch of -1 stands for the number of workers */
+    const long batch = batches[_i / N_CASES];
+    /* a batch of 11 gradients needs the case with the later end */
+    support_pair *const t = pair_of("rennala", batch > 3 ? N_COUNTS + _i : _i);
     support_option(t->c, "batch", (double)batch);
     support_pair_lr(t, 0.05);
     arrivals_rennala(&t->problem, batch < 0 ? t->problem.workers : batch, &t->arrived);
     expect_same(t);
 }
 
-TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i selects the number of workers, the end of the run and
-                                        * the delay */
+/** _i selects the number of workers, the end of the run and the delay. */
+TEST_RANGE(ringmaster, 0, 4 * N_CASES)
 {
     static const long delays[] = {1, 3, -1, -2};
     support_pair *const t = pair_of("ringmaster", _i);
-    const long option = delays[_i / N_CASES]; /* a delay of -1 stands for the number of workers, and
-                                               * -2 stands for infinity */
+    /* a delay of -1 stands for the number of workers, and -2 stands for infinity */
+    const long option = delays[_i / N_CASES];
     const long delay = option == -1 ? t->problem.workers : option;
     support_option(t->c, "delay", (double)option);
     /*
@@ -138,8 +140,8 @@ TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i selects the number of workers, the 
     expect_same(t);
 }
 
-TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i selects the number of workers, the end of the run
-                                             * and the options */
+/** _i selects the number of workers, the end of the run and the options. */
+TEST_RANGE(async_local_sgd, 0, 5 * N_CASES)
 {
     static const struct {
         long period, delay;
@@ -175,8 +177,8 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
     support_pair *const t = pair_new("async_local_sgd", counts[1 + _i], 30.3);
     const int workers = t->problem.workers;
     long steps[MOST];
-    for (int w = 0; w < workers;
-         w++) { /* the factors of imbalance give each worker its own speed */
+    /* the factors of imbalance give each worker its own speed */
+    for (int w = 0; w < workers; w++) {
         for (int row = 0; row < ROWS; row++)
             t->seconds[row * workers + w] = 1 + 0.313 * w + 1e-3 * row;
         steps[w] = arrivals_local_steps(PERIOD, 1 / t->seconds[w], 1);
@@ -194,9 +196,10 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
 
 /**
  * One of eight workers is a hundred times slower. The model that it fetched first is still the
- * start model, which no server has any more. Evaluations must use the server's model.
+ * start model, which no server has any more. Evaluations must use the server's model. _i selects
+ * the algorithm.
  */
-TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i is the algorithm */
+TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4)
 {
     static const char *const names[] = {"ssp", "a_psgd", "ringmaster", "async_local_sgd"};
     static const long period[] = {5, 5, 5, 5, 5, 5, 5, 5};
@@ -207,17 +210,19 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i is the algorithm */
     t->c->config.imbalance.n = 0;
     support_replay(t->c, t->seconds, ROWS, t->file);
     static const char *const options[] = {"slack", "servers", "delay", "delay"};
-    static const double of_options[] = {-1, 3, -2, 2}; /* negative values of the option stand for
-                                                        * infinity */
+    /* negative values of the option stand for infinity */
+    static const double of_options[] = {-1, 3, -2, 2};
     support_option(t->c, options[_i], of_options[_i]);
     if (_i == 3) {
         OPTIONS(t->c, {"period", 5}, {"grace", 0}, {"outer_lr", 0.7}, {"momentum", 0.9});
     }
-    t->c->config.exchange.overlap = false; /* without overlap, all chunks of a vector are pushed
-                                            * together */
-    t->problem.momentum = t->problem.weight_decay = 0; /* Momentum and weight decay are 0, because
-                                                        * the emulation uses them at the server and
-                                                        * the simulator at the worker. */
+    /* without overlap, all chunks of a vector are pushed together */
+    t->c->config.exchange.overlap = false;
+    /*
+     * Momentum and weight decay are 0, because the emulation uses them at the server and the
+     * simulator at the worker.
+     */
+    t->problem.momentum = t->problem.weight_decay = 0;
     SET(t->c, learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0,
         config.until = (dsgd_until){.steps = 60}, learning.evaluate.every = 5);
     const support_outcome *const got = support_ok(t->c);
@@ -238,10 +243,10 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i is the algorithm */
 
 /**
  * All workers arrive within the grace period of the first worker, so N = P arrivals are one
- * Nesterov step, as in DiLoCo.
+ * Nesterov step, as in DiLoCo. _i selects the number of workers, and whether they differ by a
+ * millisecond.
  */
-TEST_RANGE(async_local_sgd_at_equal_speeds_is_diloco, 0,
-           4) /* _i selects the number of workers, and whether they differ by a millisecond */
+TEST_RANGE(async_local_sgd_at_equal_speeds_is_diloco, 0, 4)
 {
     const int workers = _i % 2 == 0 ? 2 : 8;
     double *x[2];
@@ -276,9 +281,11 @@ static bool anywhere(const emulation_problem *p, int i, int j)
     return ring_distance(p, i, j) > 0;
 }
 
-/** The server of DSGD-AAU has no model. It only names the workers that mix. */
-TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i selects the number of workers, the end of the run and the
-                                      * graph */
+/**
+ * The server of DSGD-AAU has no model. It only names the workers that mix. _i selects the number of
+ * workers, the end of the run and the graph.
+ */
+TEST_RANGE(dsgd_aau, 0, 2 * N_CASES)
 {
     static const struct {
         const char *name;
@@ -294,7 +301,7 @@ TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i selects the number of workers, the en
     const double distance = support_distance(got->x, t->x, n);
     ck_assert_msg(distance <= 1e-12, "off by %g; waits %g s, not %g s", distance,
                   got->result.shares.wait, t->arrived.waited_s);
-    if (t->problem.workers > 1 &&
-        _i / N_COUNTS % 2 == 1) /* this comparison needs the case with the later end of the run */
+    /* this comparison needs the case with the later end of the run */
+    if (t->problem.workers > 1 && _i / N_COUNTS % 2 == 1)
         ck_assert_double_ge(t->arrived.epochs, 1);
 }

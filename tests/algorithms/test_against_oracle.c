@@ -119,8 +119,8 @@ static void pick_graph(const twin *t, const char *kind)
 static const char *const kinds[] = {"ring",     "torus",    "exponential",
                                     "matching", "complete", "edges"};
 
-TEST_RANGE(d_psgd, 0, 36) /* _i selects the graph, the number of rounds and the order of mixing and
-                           * local step */
+/** _i selects the graph, the number of rounds and the order of mixing and local step. */
+TEST_RANGE(d_psgd, 0, 36)
 {
     twin *const t = twin_new("d_psgd");
     const long rounds = 1 + _i / 6 % 2;
@@ -132,7 +132,8 @@ TEST_RANGE(d_psgd, 0, 36) /* _i selects the graph, the number of rounds and the 
     expect_same(t);
 }
 
-TEST_RANGE(gradient_tracking, 0, 24) /* _i selects the number of workers, the graph and the form */
+/** _i selects the number of workers, the graph and the form. */
+TEST_RANGE(gradient_tracking, 0, 24)
 {
     static const struct {
         const char *graph;
@@ -183,9 +184,8 @@ TEST_RANGE(elastic, 0, 4)
     const long period = 1 + 3 * (_i / 2);
     twin *const t = twin_new(momentum ? "eamsgd" : "easgd");
     OPTIONS(t->c, {"period", (double)period}, {"beta", 0.8});
-    support_imbalance_number(
-        t->c, "ramp", "seconds",
-        0.001); /* with this imbalance, workers arrive in the order of their ranks */
+    /* with this imbalance, workers arrive in the order of their ranks */
+    support_imbalance_number(t->c, "ramp", "seconds", 0.001);
     if (momentum) {
         t->c->learning.optimizer.momentum = 0;
         support_option(t->c, "delta", 0.7);
@@ -237,7 +237,8 @@ TEST_RANGE(slowmo, 0, 3)
     expect_same(t);
 }
 
-TEST_RANGE(scaffold, 0, 4) /* option II of SCAFFOLD is defined for plain SGD */
+/** Option II of SCAFFOLD is defined for plain SGD. */
+TEST_RANGE(scaffold, 0, 4)
 {
     twin *const t = twin_new("scaffold");
     t->problem.momentum = t->c->learning.optimizer.momentum = 0;
@@ -392,15 +393,15 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0] };
 
 /* --- top_k ------------------------------------------------------------------------------------ */
 
-TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i selects the number of workers, the density and the momentum
-                                    * correction */
+/** _i selects the number of workers, the density and the momentum correction. */
+TEST_RANGE(top_k, 0, 4 * N_COUNTS)
 {
     static const double density[] = {0.01, 0.2, 0.5};
     twin *const t = twin_of("top_k", counts[_i % N_COUNTS], 1 + _i % 3);
     const oracle_encoding top = {.encode = oracle_top_k, .density = density[_i / N_COUNTS % 3]};
     support_option(t->c, "density", top.density);
-    t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* the learning rate is lower, because error
-                                                         * feedback sends sums of gradients */
+    /* the learning rate is lower, because error feedback sends sums of gradients */
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02;
     if (_i < 3 * N_COUNTS) {
         oracle_feedback(&t->problem, &top, t->pieces, true, false, t->want);
     } else {
@@ -489,7 +490,8 @@ TEST_RANGE(ok_topk, 0, 3 * N_COUNTS)
     expect_same(t);
 }
 
-TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i selects the number of workers and the encoding */
+/** _i selects the number of workers and the encoding. */
+TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS)
 {
     const size_t e = (size_t)_i / N_COUNTS;
     twin *const t = twin_of("ef21", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
@@ -534,8 +536,8 @@ static void cut_into_matrices(size_t pieces, size_t rank)
     }
 }
 
-TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i selects the number of workers, the form, the rank and
-                                        * the number of chunks */
+/** _i selects the number of workers, the form, the rank and the number of chunks. */
+TEST_RANGE(power_sgd, 0, 8 * N_COUNTS)
 {
     static const size_t ranks[] = {1, 2, 1, 1};
     static const long pieces[] = {1, 1, 3, 8};
@@ -557,8 +559,8 @@ TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i selects the number of workers, the 
 
 /* --- CHOCO-SGD -------------------------------------------------------------------------------- */
 
-TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i selects the number of workers, the graph and the
-                                             * encoding */
+/** _i selects the number of workers, the graph and the encoding. */
+TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS)
 {
     const size_t e = (size_t)(_i / N_COUNTS % N_ENCODINGS);
     twin *const t = twin_of("choco", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
@@ -573,7 +575,8 @@ TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i selects the number of workers,
 
 /* --- groups and fragments --------------------------------------------------------------------- */
 
-TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i selects the number of workers and the options */
+/** _i selects the number of workers and the options. */
+TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS)
 {
     static const struct {
         long period, fragments, delay, pieces;
@@ -596,8 +599,8 @@ TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i selects the number of worker
     expect_same(t);
 }
 
-TEST_RANGE(hierarchical, 0, 24) /* _i selects the averages between and inside clusters, and the
-                                 * number of workers */
+/** _i selects the averages between and inside clusters, and the number of workers. */
+TEST_RANGE(hierarchical, 0, 24)
 {
     static const int workers[] = {12, 9, 8, 3}, clusters[] = {4, 3, 1, 3};
     const int between = _i % 3;

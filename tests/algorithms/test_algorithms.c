@@ -24,9 +24,8 @@ enum { N_COUNTS = SUPPORT_SLOW ? 3 : 8 };
 
 SUITE(algorithms, "conformance", .seconds = 20);
 
-TEST_RANGE(ends_at_every_count_that_it_accepts, 0,
-           support_n_algorithms() *
-               N_COUNTS) /* _i selects the algorithm and the number of workers */
+/** _i selects the algorithm and the number of workers. */
+TEST_RANGE(ends_at_every_count_that_it_accepts, 0, support_n_algorithms() * N_COUNTS)
 {
     support_case *c = irregular(_i / N_COUNTS, counts[_i % N_COUNTS]);
     const support_outcome *got = support_simulate(c);
@@ -107,8 +106,8 @@ TEST_RANGE(diverged_run_ends_at_its_bound_and_reports_where, 0, support_n_algori
 {
     support_case *c = irregular(_i, 8);
     const double virtual_s = support_ok(c)->result.virtual_s;
-    if (support_has(c, "lambda")) /* in DADM, the dual variables would limit the step to 1 / (lambda
-                                   * n) */
+    /* in DADM, the dual variables would limit the step to 1 / (lambda n) */
+    if (support_has(c, "lambda"))
         support_option(c, "lambda", 0);
     c->learning.optimizer.lr = 1e60;
     const support_outcome *got = support_simulate(c);
@@ -200,8 +199,10 @@ static void scale_models(dsgd_engine *engine, void *argument)
  */
 TEST(a_gossip_process_applies_each_gradient_a_step_late)
 {
-    const support_outcome *got[3]; /* results of three runs: with a learning rate of 0, with delayed
-                                    * gradients, and without a delay */
+    /*
+     * results of three runs: with a learning rate of 0, with delayed gradients, and without a delay
+     */
+    const support_outcome *got[3];
     for (int i = 0; i < 3; i++) {
         support_case *c = support_new(i == 1 ? "ad_psgd" : "allreduce", 2);
         SET(c, learning.optimizer = (dsgd_optimizer){.lr = i == 0 ? 0 : 1e-6},
@@ -247,8 +248,9 @@ TEST(local_evaluations_equal_those_of_each_worker_by_itself)
  * 64 workers learn independently. The model of each worker is evaluated on the whole test set, or
  * on half of it. For any models, half the width of the interval of the mean is at most 0.00173. A
  * sample that affects all models equally causes no error, so every mean must lie in its interval.
+ * _i is the seed.
  */
-TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is the seed */
+TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7)
 {
     const double bound = 1.96 * 0.5 / sqrt(64 * 5000);
     support_case *c = support_of(&support_alone, 64);
@@ -345,7 +347,8 @@ static void lost_work(dsgd_node *self)
 
 TEST_ALGORITHM(lost, .work = lost_work);
 
-TEST_RANGE(a_rank_out_of_range_cannot_be_a_peer, 0, 5) /* _i is the verb */
+/** _i selects the verb that a worker calls with this rank. */
+TEST_RANGE(a_rank_out_of_range_cannot_be_a_peer, 0, 5)
 {
     support_case *c = support_of(&lost, 4);
     verb = _i;

@@ -30,8 +30,8 @@ static void disturb(support_case *c)
 /** Results of the checks of an algorithm. */
 typedef struct findings {
     size_t n[DSGD_N_VERDICTS];
-    char *failed, *left_out; /* messages of failed checks and of skipped checks, one message per
-                              * line */
+    /* messages of failed checks and of skipped checks, one message per line */
+    char *failed, *left_out;
 } findings;
 
 static void collect(const dsgd_check *check, void *argument)

@@ -97,8 +97,8 @@ SUITE(dadm, "dadm", .seconds = 60);
 
 static const int worker_counts[] = {1, 2, 5, 10};
 
-TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16) /* _i selects the number of workers, the period
-                                                     * and the way to combine changes */
+/** _i selects the number of workers, the period and the way to combine changes. */
+TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16)
 {
     const int workers = worker_counts[_i % 4];
     const int64_t period = 1 + 3 * (_i / 4 % 2);
@@ -114,8 +114,8 @@ TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16) /* _i selects the number of 
 }
 
 /**
- * Computes the model with the lowest mean loss + lambda/2 |x|^2, by gradient descent over all mini-
- * batches.
+ * Computes the model with the lowest mean loss + lambda/2 |x|^2, by gradient descent over all
+ * mini-batches.
  */
 static void optimum(const support_case *c, double *x)
 {
@@ -157,8 +157,8 @@ TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12)
         return;
     const double early = off_after(c, 800, best), late = off_after(c, 2400, best);
     ck_assert_double_le(late, 1e-8);
-    ck_assert_double_le(late, early * early); /* if each step reduces the distance by the same
-                                               * factor, `late` is the cube of `early` */
+    /* if each step reduces the distance by the same factor, `late` is the cube of `early` */
+    ck_assert_double_le(late, early * early);
     support_case *const sgd = support_new("allreduce", workers);
     sgd->learning = c->learning;
     sgd->learning.optimizer.lr = 0.03;

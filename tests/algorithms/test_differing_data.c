@@ -127,8 +127,8 @@ TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
         double expected = 0;
         for (uint32_t k = 0; k < n; k++) {
             const double l = ring_eigenvalue(n, k);
-            for (uint32_t j = 0; j < n; j++) /* adds the contribution of mode k of b to the model of
-                                              * worker i */
+            /* adds the contribution of mode k of b to the model of worker i */
+            for (uint32_t j = 0; j < n; j++)
                 expected += lr * l / (1 - (1 - lr) * l) * (double)targets[j] *
                             cos(2 * M_PI * k * ((double)i - j) / n) / n;
         }
@@ -170,8 +170,8 @@ TEST(tracking_reaches_the_optimum_of_all_data_and_d_psgd_does_not)
 {
     if (support_in_float())
         return;
-    use(9, slopes, targets); /* the smallest eigenvalue of an odd ring is above -1/3, which D2
-                              * requires */
+    /* the smallest eigenvalue of an odd ring is above -1/3, which D2 requires */
+    use(9, slopes, targets);
     double best[2];
     optimum(best);
     ck_assert_double_lt(distance(ended("gradient_tracking", "form", TRACKING, 0.05, 3000), best),
@@ -210,8 +210,8 @@ TEST_RANGE(tracking_converges_like_its_modes, 0, 4)
     use(n, NULL, targets);
     const double *const x = ended("gradient_tracking", "form", runs[_i].form, lr, runs[_i].steps);
     double rate = 1 - lr, best[2] = {0}, norm = 0;
-    double factor[MOST] = {
-        1 - pow(1 - lr, runs[_i].steps)}; /* factor by which the run multiplies each target mode */
+    /* factor by which the run multiplies each target mode */
+    double factor[MOST] = {1 - pow(1 - lr, runs[_i].steps)};
     for (uint32_t k = 1; k < n; k++) {
         const double l = ring_eigenvalue(n, k);
         const double m[4] = {l * (1 - lr), l,

@@ -24,11 +24,11 @@ TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
 
 /**
  * One of four workers is late by 3 s in each step of 1 s. With a threshold of at least 0.875 s, the
- * other workers finish their steps. The late worker finishes only the first of its four micro-
- * batches, at 1 s. The step does (3 + 1 / 4) / 4 of the work in 1 / 4 of the time. The threshold of
- * 0.875 s is the smallest threshold with the largest gain. With a threshold of 1 s, the late worker
- * starts a second micro-batch, which is dropped after its forward pass. With a threshold of 1.5 s,
- * the step does (3 + 2 / 4) / 4 of the work in 2 / 4 of the time.
+ * other workers finish their steps. The late worker finishes only the first of its four
+ * micro-batches, at 1 s. The step does (3 + 1 / 4) / 4 of the work in 1 / 4 of the time. The
+ * threshold of 0.875 s is the smallest threshold with the largest gain. With a threshold of 1 s,
+ * the late worker starts a second micro-batch, which is dropped after its forward pass. With a
+ * threshold of 1.5 s, the step does (3 + 2 / 4) / 4 of the work in 2 / 4 of the time.
  */
 TEST(an_automatic_threshold_is_the_one_that_gains_most)
 {
@@ -78,8 +78,8 @@ static const struct {
 
 TEST_ROWS(an_automatic_threshold_counts_communication, costs)
 {
-    static const double share_of_a_vector = 2 * 3 / 4.0; /* number of vectors that each of four
-                                                          * workers sends per allreduce */
+    /* number of vectors that each of four workers sends per allreduce */
+    static const double share_of_a_vector = 2 * 3 / 4.0;
     const double v = costs[_i].communication_s, h = costs[_i].slowness;
     const bool gains = costs[_i].gains;
     support_case *c = support_no_learning(support_new("drop_compute", 4));

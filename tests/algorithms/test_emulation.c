@@ -65,8 +65,8 @@ enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 SUITE(emulation, "late", .seconds = 120);
 
-TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i selects the number of steps, the order and the number
-                                         * of chunks */
+/** _i selects the number of steps, the order and the number of chunks. */
+TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS)
 {
     const bool cta = _i / N_LENGTHS % 2 == 1;
     support_pair *const t = pair_of_steps("local_sgd", _i < 2 * N_LENGTHS ? 8 : 7,
@@ -87,8 +87,8 @@ static double ring_weight(const emulation_problem *p, int i, int j, long step)
     return near ? 1.0 / (p->workers < 3 ? p->workers : 3) : 0;
 }
 
-TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i selects the number of steps, the order, and
-                                                 * the numbers of chunks and workers */
+/** _i selects the number of steps, the order, and the numbers of chunks and workers. */
+TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS)
 {
     static const int workers[] = {8, 7, 2, 1};
     const bool atc = _i / N_LENGTHS % 2 == 1;
@@ -132,9 +132,8 @@ static void wagma_case(int i, bool cta)
     ck_assert_double_lt(t->result.contribution_versions.max, (double)o.period);
 }
 
-TEST_RANGE(wagma_after_the_local_step, 0,
-           2 * N_LENGTHS * N_WAGMAS) /* _i selects the number of steps, the options and the number
-                                      * of chunks */
+/** _i selects the number of steps, the options and the number of chunks. */
+TEST_RANGE(wagma_after_the_local_step, 0, 2 * N_LENGTHS * N_WAGMAS)
 {
     wagma_case(_i, false);
 }
@@ -161,8 +160,8 @@ static const emulation_eager_options eagers[] = {
 };
 enum { N_EAGERS = sizeof eagers / sizeof eagers[0] };
 
-TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i selects the number of steps, the options and
-                                                * the number of chunks */
+/** _i selects the number of steps, the options and the number of chunks. */
+TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS)
 {
     const emulation_eager_options o = eagers[_i / N_LENGTHS % N_EAGERS];
     support_pair *const t = pair_of_steps(
@@ -177,8 +176,8 @@ TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i selects the number of steps
     expect_same_versions(t);
 }
 
-TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i selects the number of steps, the delay and the number of
-                                     * chunks */
+/** _i selects the number of steps, the delay and the number of chunks. */
+TEST_RANGE(dasgd, 0, 8 * N_LENGTHS)
 {
     static const long tau[] = {4, 4, 3, 5}, d[] = {1, 4, 0, 2};
     const int row = _i / N_LENGTHS % 4;
@@ -189,7 +188,8 @@ TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i selects the number of steps, the delay
     expect_same(t);
 }
 
-TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i selects the number of steps and the period */
+/** _i selects the number of steps and the period. */
+TEST_RANGE(easgd, 0, 2 * N_LENGTHS)
 {
     const long period = 1 + 3 * (_i / N_LENGTHS);
     support_pair *const t = pair_of_steps("easgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
@@ -221,8 +221,8 @@ static void expect_ages(const support_outcome *got, const emulation_lag *lag)
     ck_assert_double_eq(got->result.gradient_staleness_max, lag->max);
 }
 
-TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i selects the number of steps, the period and the number
-                                        * of chunks */
+/** _i selects the number of steps, the period and the number of chunks. */
+TEST_RANGE(downpour, 0, 4 * N_LENGTHS)
 {
     const long period = 1 + 2 * (_i / N_LENGTHS % 2);
     support_pair *const t = pair_of_steps("a_psgd", _i < 2 * N_LENGTHS ? 8 : 7,
@@ -259,7 +259,8 @@ TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6)
 
 /* --- AD-PSGD ---------------------------------------------------------------------------------- */
 
-enum { BIPARTITE = 3 /* kind of schedule that the exponential graph gives */ };
+/* kind of schedule that the exponential graph gives */
+enum { BIPARTITE = 3 };
 
 static uint64_t drawn_below(int worker, long nth, int n)
 {
@@ -296,8 +297,8 @@ static void expect_same_pairs(support_pair *t, int (*peer)(const emulation_probl
     expect_ages(expect_same(t), &t->result.gradient_averagings);
 }
 
-TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i selects the number of steps, workers and
-                                                       * chunks */
+/** _i selects the number of steps, workers and chunks. */
+TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS)
 {
     static const int workers[] = {2, 7, 8};
     support_pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 3],
@@ -325,8 +326,8 @@ TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS)
     expect_same(t);
 }
 
-TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i selects the number of steps and the number of
-                                                 * workers */
+/** _i selects the number of steps and the number of workers. */
+TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS)
 {
     support_pair *const t =
         pair_of_steps("ad_psgd", 2 + 3 * (_i / N_LENGTHS) * 2, 1, lengths[_i % N_LENGTHS]);
@@ -334,8 +335,8 @@ TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i selects the number of step
     expect_same_pairs(t, beside_on_the_ring);
 }
 
-TEST_RANGE(ad_psgd_of_the_exponential_list, 0,
-           5 * N_LENGTHS) /* _i selects the number of steps and the number of workers */
+/** _i selects the number of steps and the number of workers. */
+TEST_RANGE(ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS)
 {
     static const int workers[] = {2, 4, 6, 8, 12};
     support_pair *const t =
@@ -366,8 +367,8 @@ static support_pair *looping_pair(int variant, int workers, double until_s)
     return t;
 }
 
-TEST_RANGE(released_loops_average_during_the_computation, 0,
-           18) /* _i selects the variant, the end of the run and the number of workers */
+/** _i selects the variant, the end of the run and the number of workers. */
+TEST_RANGE(released_loops_average_during_the_computation, 0, 18)
 {
     static const double ends_s[] = {2.03, 9.57, 31.41};
     static const int workers[] = {2, 4, 8};
@@ -375,7 +376,8 @@ TEST_RANGE(released_loops_average_during_the_computation, 0,
     expect_same(t);
 }
 
-TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i is the variant */
+/** _i is the variant. */
+TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1)
 {
     support_pair *const t = looping_pair(_i, WORKERS, 20.05);
     const support_outcome *const got = support_ok(t->c);
@@ -393,10 +395,9 @@ TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i is
  * passive worker waits for the peer of its schedule, so all workers have the pace of the slow
  * worker, 0.8 s per averaging. In the variant shared_copy, a passive worker answers requests in
  * their order of arrival. The other workers are then faster, but sometimes wait until the slow
- * worker has been answered.
+ * worker has been answered. _i is the variant.
  */
-TEST_RANGE(gossip_process_waits_for_its_scheduled_peer, GOSSIP_PROCESS,
-           SHARED_COPY + 1) /* _i is the variant */
+TEST_RANGE(gossip_process_waits_for_its_scheduled_peer, GOSSIP_PROCESS, SHARED_COPY + 1)
 {
     static const double least[] = {[GOSSIP_PROCESS] = 4 * 45, [SHARED_COPY] = 4 * 75};
     static const double most[] = {[GOSSIP_PROCESS] = 4 * 55, [SHARED_COPY] = 3 * 200 + 50};
@@ -451,11 +452,9 @@ static const int drop_micro_batches[] = {12, 16};
 
 /**
  * The overhead is measured without a threshold. With a threshold, dropping may cost more than it
- * saves.
+ * saves. _i selects the bytes of a message, the number of workers and the number of micro-batches.
  */
-TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
-           24) /* _i selects the bytes of a message, the number of workers and the number of micro-
-                * batches */
+TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0, 24)
 {
     const double bytes = drop_bytes[_i % 4];
     const int workers = drop_workers[_i / 4 % 3], m = drop_micro_batches[_i / 12];

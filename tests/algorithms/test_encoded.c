@@ -91,24 +91,24 @@ TEST(allreduces_of_encoded_vectors_send_expected_bytes)
         int workers;
         double bytes; /* expected bytes of all workers per step */
     } cases[] = {
-        {"top_k", "share", 0.01, 8, 8.0 * 7 * 20000}, /* 1 % of the values are sent as pairs of 8
-                                                       * bytes, and all workers receive all pairs */
+        /* 1 % of the values are sent as pairs of 8 bytes, and all workers receive all pairs */
+        {"top_k", "share", 0.01, 8, 8.0 * 7 * 20000},
         {"top_k", "share", 0.01, 7, 7.0 * 6 * 20000},
-        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* the uncompressed sum has fewer bytes than the
-                                                  * pairs of all workers */
-        {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* the allreduce has two halves, a scatter and a
-                                                   * gather */
-        {"uniform", "reduce", 1, 8,
-         2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each worker's share of the vector has its own scales */
+        /* the uncompressed sum has fewer bytes than the pairs of all workers */
+        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6},
+        /* the allreduce has two halves, a scatter and a gather */
+        {"top_k", "reduce", 1, 8, 2 * 7 * 20000},
+        /* each worker's share of the vector has its own scales */
+        {"uniform", "reduce", 1, 8, 2 * 7 * 8 * (31250.0 + 4 * 8)},
         {"sign", "reduce", 1, 8, 2 * 7 * 8 * (3907.0 + 4)},
-        {"uniform", NULL, 0, 7,
-         7 * 6 * (250000.0 + 4 * 62)}, /* all workers receive all encoded vectors */
+        /* all workers receive all encoded vectors */
+        {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)},
         {"sign", NULL, 0, 8, 8 * 7 * 31254.0},
-        {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* eight encoded vectors of 251 kB are larger than the
-                                               * uncompressed sum */
+        /* eight encoded vectors of 251 kB are larger than the uncompressed sum */
+        {"uniform", NULL, 0, 8, 2 * 7 * 1e6},
         {"none", NULL, 0, 8, 2 * 7 * 1e6},
-        {"low_rank", "rank", 1, 8, 8 * 7 * 4000.0}, /* the two factors of a matrix have 500 numbers
-                                                     * each */
+        /* the two factors of a matrix have 500 numbers each */
+        {"low_rank", "rank", 1, 8, 8 * 7 * 4000.0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         support_case *const c = costly("allreduce", cases[i].workers);
@@ -130,15 +130,15 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
         c->config.exchange.collective = DSGD_COLLECTIVE_RING;
         c->config.network = network;
         encode_exchange(c, "top_k", "share", 0.01);
-        const double pairs = 20000; /* bytes of the pairs of one worker; a ring passes the pairs of
-                                     * one worker per hop */
+        /* bytes of the pairs of one worker; a ring passes the pairs of one worker per hop */
+        const double pairs = 20000;
         const double hop_s =
             overhead_s + latency_s + pairs / bandwidth + reduction_s_per_byte * pairs;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 encoding_s_per_byte * bytes + (p - 1) * hop_s, 1e-8);
         encode_exchange(c, "sign", NULL, 0);
-        const double code = 31254; /* bytes of the signs of a vector, which are decoded and added as
-                                    * a vector of 1 MB */
+        /* bytes of the signs of a vector, which are decoded and added as a vector of 1 MB */
+        const double code = 31254;
         const double signs_s = overhead_s + latency_s + code / bandwidth +
                                (encoding_s_per_byte + reduction_s_per_byte) * bytes;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
@@ -218,8 +218,8 @@ TEST(feedback_loses_no_value)
         c->config.exchange.pieces = 2;
         support_steps_each(c, 10);
         const support_outcome *const got = support_ok(c);
-        want = want == NULL ? got : want; /* the first encoding is `none`, which sends all values
-                                           * and gives the expected sum */
+        /* the first encoding is `none`, which sends all values and gives the expected sum */
+        want = want == NULL ? got : want;
         const double distance = support_distance(got->x, want->x, 2 * got->n_params);
         ck_assert_msg(distance < support_rounding(), "%s: off by %g", (*about)->name, distance);
     }
@@ -275,8 +275,8 @@ TEST(encoder_of_a_share_reads_only_that_share)
 TEST(a_contradictory_encoding_is_rejected)
 {
     dsgd_error error;
-    support_case *const noticing =
-        support_new("dsgd_aau", 4); /* the server of dsgd_aau has no model */
+    /* the server of dsgd_aau has no model */
+    support_case *const noticing = support_new("dsgd_aau", 4);
     encode_exchange(noticing, "top_k", "feedback", 1);
     ck_assert_int_eq(dsgd_run_check(&noticing->config, &error), DSGD_EUSAGE);
     ck_assert_has(error.text, "feedback");

@@ -45,12 +45,11 @@ enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
 SUITE(memory, "memory", .seconds = 60);
 
-TEST_RANGE(more_steps_use_no_more_memory, 0,
-           N_WAYS *(support_n_algorithms() + 1)) /* _i selects the algorithm and the way in which it
-                                                  * runs */
+/** _i selects the algorithm and the way in which it runs. */
+TEST_RANGE(more_steps_use_no_more_memory, 0, N_WAYS *(support_n_algorithms() + 1))
 {
-    const dsgd_entry *const about =
-        dsgd_algorithms[_i / N_WAYS]; /* the array of algorithms ends with NULL */
+    /* the array of algorithms ends with NULL */
+    const dsgd_entry *const about = dsgd_algorithms[_i / N_WAYS];
     const dsgd_algorithm *const algorithm =
         about == NULL ? &collective : (const dsgd_algorithm *)about;
     size_t blocks[2];
@@ -68,8 +67,8 @@ TEST_RANGE(more_steps_use_no_more_memory, 0,
         support_imbalance_number(c, "delay", "seconds", 0.7);
         support_imbalance_number(c, "ramp", "seconds", 0.01);
         c->config.exchange.pieces = 3;
-        c->config.threads = 0; /* with several threads, the peak memory would depend on which worker
-                                * is faster */
+        /* with several threads, the peak memory would depend on which worker is faster */
+        c->config.threads = 0;
         c->config.network = ways[_i % N_WAYS].network;
         c->config.exchange.fusion_bytes = ways[_i % N_WAYS].fusion;
         c->config.exchange.cycle_s = 1e-3;

@@ -178,8 +178,8 @@ TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
 {
     static dsgd_platform_entry fast = {8, 1, {0, NULL}, 1, 10, 0};
     double seconds[3];
-    for (int i = 0; i < 3; i++) { /* the three runs have no auxiliary peer, equal shares, and shares
-                                   * by bandwidth */
+    /* the three runs have no auxiliary peer, equal shares, and shares by bandwidth */
+    for (int i = 0; i < 3; i++) {
         support_case *c = peers(8 + (i > 0), &fast, 1, 1e9);
         SET(c, config.exchange.pieces = 48, config.until = (dsgd_until){.samples = 80 * 128});
         OPTIONS(c, {"auxiliary", i > 0}, {"shares", i < 2});
@@ -373,8 +373,8 @@ CASE("clusters", .seconds = 120);
 /** The last value that a process has sent, and the value before the last. */
 typedef struct values {
     double x[2][N];
-    long round[2], latest; /* rounds of both values, and the highest round of any process at the
-                            * time of the last value */
+    /* rounds of both values, and the highest round of any process at the time of the last value */
+    long round[2], latest;
 } values;
 
 static bool hears_enough(const emulation_problem *p, const values *told, int i, long round,
@@ -446,8 +446,8 @@ static emulated *cluster_based_emulated(const emulation_problem *p, int cluster,
     return w;
 }
 
-TEST_RANGE(clusters_agree, 0, 24) /* _i selects the number of workers, the size of a cluster and the
-                                   * quorum */
+/** _i selects the number of workers, the size of a cluster and the quorum. */
+TEST_RANGE(clusters_agree, 0, 24)
 {
     static const int counts[] = {1, 5, 12, 16}, clusters[] = {1, 3};
     support_pair *const t = pair_until("cluster_based", counts[_i % 4], 41.3);

@@ -20,8 +20,8 @@ static support_case *large(const char *algorithm, int workers)
 {
     support_case *c = support_no_learning(support_new(algorithm, workers));
     support_imbalance_number(c, "ramp", "seconds", 1e-4); /* workers have different delays */
-    c->workload.bytes = 1e4; /* short vectors make the allreduce use the algorithm with the fewest
-                              * messages */
+    /* short vectors make the allreduce use the algorithm with the fewest messages */
+    c->workload.bytes = 1e4;
     c->config.until.steps = 2;
     return c;
 }

@@ -30,11 +30,10 @@ SUITE(servers, "servers", .seconds = 120);
 
 /**
  * If a step needs n gradients of P workers, it takes the n-th shortest time of a gradient. The
- * gradient of the slowest worker is dropped in every step.
+ * gradient of the slowest worker is dropped in every step. _i selects the factor of the slow
+ * worker, and whether the option `backups` is set.
  */
-TEST_RANGE(
-    backup_workers_step_lasts_until_its_last_needed_gradient, 0,
-    4) /* _i selects the factor of the slow worker, and whether the option `backups` is set */
+TEST_RANGE(backup_workers_step_lasts_until_its_last_needed_gradient, 0, 4)
 {
     double h[] = {1, 1, 1, 1, 1, 1, 1, _i % 2 == 0 ? 3 : 100};
     support_case *c = at_speeds("backup_workers", 8, h);
@@ -71,7 +70,8 @@ TEST_ALGORITHM(summing, .work = summing_work);
 
 static const double uneven[] = {1, 1, 1.31, 1.07, 1};
 
-TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i is the number of chunks */
+/** _i is the number of chunks. */
+TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4)
 {
     support_case *c = at_speeds("ssp", 5, uneven);
     SET(c, learning.optimizer.lr = 0.01, config.exchange.pieces = _i);
@@ -180,7 +180,8 @@ static double round_s(int batch)
     return best_s;
 }
 
-TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8) /* _i is the batch B */
+/** _i is the batch B. */
+TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8)
 {
     enum { ROUNDS = 5 };
     support_case *c = at_speeds("rennala", SPEEDS, speeds);
@@ -259,7 +260,8 @@ TEST(slow_workers_make_fewer_local_steps)
     ck_assert_double_eq_tol(got->result.bytes, 2 * rounds * (1e6 + 8), 1000);
 }
 
-TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i is the number of workers */
+/** _i is the number of workers. */
+TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8)
 {
     support_case *c = support_new("dsgd_aau", _i), *d = support_new("d_psgd", _i);
     support_option(d, "order", 2); /* order atc */

@@ -83,8 +83,11 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
 {
     static const struct {
         const char *name, *option;
-        double value; /* name and value of an option that makes the server use each gradient
-                       * separately, whatever its age */
+        /*
+         * name and value of an option that makes the server use each gradient separately, whatever
+         * its age
+         */
+        double value;
     } servers[] = {
         {"a_psgd", NULL, 0}, {"async_local_sgd", "period", 1}, {"ringmaster", "delay", -2}};
     const int p = 2 + _i / 3;
@@ -95,16 +98,15 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
         support_option(c, servers[_i % 3].option, servers[_i % 3].value);
     if (support_has(c, "grace"))
         support_option(c, "grace", 0);
-    support_imbalance_number(
-        c, "ramp", "seconds",
-        0.001); /* with this imbalance, workers always arrive in the same order */
+    /* with this imbalance, workers always arrive in the same order */
+    support_imbalance_number(c, "ramp", "seconds", 0.001);
     support_steps_each(c, steps);
     c->config.exchange.pieces = 2;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.gradient_staleness_max, p - 1);
+    /* Pushes are not local steps, so they have no staleness. */
     if (!by_message)
-        ck_assert_double_eq(got->result.staleness_max,
-                            0); /* Pushes are not local steps, so they have no staleness. */
+        ck_assert_double_eq(got->result.staleness_max, 0);
     /*
      * In the first round, the i-th worker that arrives misses only the i - 1 updates before its
      * own.
@@ -127,8 +129,8 @@ TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
     support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.virtual_s, 20);
     ck_assert_double_eq(got->result.staleness_max, 3);
-    support_option(c, "delay", 2); /* with a delay of 2, workers wait until the last chunk has
-                                    * arrived */
+    /* with a delay of 2, workers wait until the last chunk has arrived */
+    support_option(c, "delay", 2);
     got = support_ok(c);
     ck_assert_double_gt(got->result.virtual_s, 20 + 8 * 0.4);
     ck_assert_double_eq(got->result.staleness_max, 2);
@@ -198,8 +200,8 @@ TEST(a_constant_straggler_misses_sums_of_solo)
     ck_assert_double_eq(got->result.lag_max, 6);
     ck_assert_double_eq_tol(got->result.lag_mean, (3.0 + 6.0) / (10 + 2 + 3), 1e-12);
     ck_assert_double_eq(got->result.gradient_staleness_max, 6);
-    c->config.exchange = (dsgd_exchange_config){
-        .pieces = 3}; /* staleness is counted in whole vectors, also if a vector has three chunks */
+    /* staleness is counted in whole vectors, also if a vector has three chunks */
+    c->config.exchange = (dsgd_exchange_config){.pieces = 3};
     got = support_ok(c);
     ck_assert_double_eq(got->result.partial_skipped, 2 + 3 + 2);
     ck_assert_double_eq(got->result.lag_max, 6);

@@ -96,11 +96,14 @@ static const struct {
      * A vector has four units. A collective of one unit takes 0.021875 s, which is less than a
      * forward pass. Two collectives take less time than a backward pass.
      */
-    {1, true, true, 0.3 + (1 + 4) * 0.021875, 2}, {2, true, true, 0.3 + (1 + 4) * 0.021875, 2},
-    {3, true, true, 0.3 + 3 * 0.021875, 3}, /* three collectives are exposed: the first gather of
-                                             * each pass, and the last sum */
-    {3, false, true, 0.3 + 2 * 0.021875, 2},      {1, true, false, 0.3 + 2 * 0.0875, 2},
-    {2, true, false, 0.3 + 2 * 0.0875, 2},        {3, true, false, 0.3 + 3 * 0.0875, 3},
+    {1, true, true, 0.3 + (1 + 4) * 0.021875, 2},
+    {2, true, true, 0.3 + (1 + 4) * 0.021875, 2},
+    /* three collectives are exposed: the first gather of each pass, and the last sum */
+    {3, true, true, 0.3 + 3 * 0.021875, 3},
+    {3, false, true, 0.3 + 2 * 0.021875, 2},
+    {1, true, false, 0.3 + 2 * 0.0875, 2},
+    {2, true, false, 0.3 + 2 * 0.0875, 2},
+    {3, true, false, 0.3 + 3 * 0.0875, 3},
     {3, false, false, 0.3 + 2 * 0.0875, 2},
 };
 
@@ -142,8 +145,8 @@ static const double work[UNITS] = {8.0 / 64, 9.0 / 64, 9.0 / 64, 9.0 / 64,
  */
 static double unit_by_unit_s(double all_s, bool reshards)
 {
-    double there_s =
-        all_s * share[UNITS - 1]; /* time at which the weights of the next unit arrive */
+    /* time at which the weights of the next unit arrive */
+    double there_s = all_s * share[UNITS - 1];
     double gpu_s = 0; /* time at which the GPU becomes free */
     double channel_s = there_s;
     for (int u = UNITS - 1; u >= 0; u--) {

@@ -122,8 +122,8 @@ TEST(kept_memory_grows_and_old_memory_stays)
     for (int n = 0; n < 1000; n++)
         ck_assert_int_eq(numbers[n], n);
     ck_assert_int_eq(*first, 0);
-    ck_assert_uint_le(n_moves, 11); /* the array doubles its memory when it is full, so it moves
-                                     * rarely */
+    /* the array doubles its memory when it is full, so it moves rarely */
+    ck_assert_uint_le(n_moves, 11);
     char *text = dsgd_xstrdup("");
     for (int n = 0; n < 1000; n++)
         dsgd_append(&text, "%d,", n);

@@ -113,8 +113,8 @@ TEST(a_node_without_links_has_those_of_PCIe_and_uneven_NICs_stand_as_others_as_w
     ck_assert_double_eq(p.nccl.links_bytes_per_s, 24e9);
     ck_assert_double_eq_tol(p.host_bandwidth_bytes_per_s, 1.5 * 1.25e9, 1);
     ck_assert(!p.nccl.has_switch);
-    shell_ends(0, "sed -i s/mlx5_1/veth19d9/ topo.xml"); /* NICs in a container have names such as
-                                                          * veth19d9 */
+    /* NICs in a container have names such as veth19d9 */
+    shell_ends(0, "sed -i s/mlx5_1/veth19d9/ topo.xml");
     ck_assert_has(dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml --force"),
                   "2 NICs of 1.25 GB/s");
 }
@@ -201,8 +201,8 @@ TEST(deeply_nested_node_is_rejected)
 CASE("Slurm", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
 static const struct {
-    const char *list, *names; /* a host list, and the names that it stands for, or NULL if the list
-                               * is rejected */
+    /* a host list, and the names that it stands for, or NULL if the list is rejected */
+    const char *list, *names;
 } lists[] = {
     {"tux[0-2,07],login", "tux0 tux1 tux2 tux07 login"},
     {"r[1-2]n[08-10]-ib", "r1n08-ib r1n09-ib r1n10-ib r2n08-ib r2n09-ib r2n10-ib"},

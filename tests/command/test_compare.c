@@ -340,8 +340,8 @@ TEST(time_to_target_is_the_first_crossing)
     expect("allreduce,4,", "time_to_target_s_n", 2);
     expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
     expect("wagma,4,", "time_to_target_s_n", 1);
-    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* an algorithm with one seed that reaches
-                                                          * the target has no mean */
+    /* an algorithm with one seed that reaches the target has no mean */
+    expect_nothing("wagma,4,", "time_to_target_s_mean");
     expect_nothing("wagma,4,", "time_to_target_s_diff");
     expect_nothing("wagma,4,", "time_to_target_s_median");
     expect("wagma,4,", "time_to_target_s_seeds", 2);

@@ -110,10 +110,13 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
         words = dsgd_xprintf("describe %s %.*s", kinds[_i], (int)strcspn(line, " "), line);
         ck_assert_msg(dsgd(words, &described) == 0, "%s: %s", words, described);
         ck_assert_uint_gt(strlen(described), 20);
+        /*
+         * 80 characters may need 83 bytes, and an imbalance from a file is printed as the name of
+         * the file
+         */
         for (char *row = strsep(&described, "\n"); row != NULL; row = strsep(&described, "\n"))
             ck_assert_msg(strlen(row) <= 80 + 3 || strcmp(kinds[_i], "imbalance") == 0, "%s: %s",
-                          words, row); /* 80 characters may need 83 bytes, and an imbalance from a
-                                        * file is printed as the name of the file */
+                          words, row);
     }
     ck_assert_int_ge(n, 2);
 }

@@ -44,8 +44,8 @@ TEST(default_exchange_does_not_decide_ranking)
     ck_assert_double_lt(other[0], other[1]);
     if (SUPPORT_SLOW)
         return;
-    throughputs("{pieces: tensors}", other); /* the exchange with one chunk per tensor hides copies
-                                              * best, by 1.5 % */
+    /* the exchange with one chunk per tensor hides copies best, by 1.5 % */
+    throughputs("{pieces: tensors}", other);
     ck_assert_double_gt(other[0], other[1]);
     ck_assert_double_le(fabs(by_default[0] / other[0] - 1), 0.02);
 }

@@ -430,8 +430,8 @@ TEST_RANGE(recorded_run_equals_plain_run_bit_for_bit, 0, support_n_algorithms())
 TEST(what_if_equals_changed_experiment)
 {
     support_case *const c = support_new("allreduce", 4);
-    support_imbalance_number(c, "slow", "factor", 2); /* each step of worker 0 takes twice as long
-                                                       * as a step of the others */
+    /* each step of worker 0 takes twice as long as a step of the others */
+    support_imbalance_number(c, "slow", "factor", 2);
     c->config.what_if = (dsgd_what_if){.worker = 0, .factor = 0.5};
     const support_outcome *const without = support_ok(c);
     c->config.what_if = (dsgd_what_if){.step_s = 1};

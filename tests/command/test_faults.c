@@ -21,8 +21,8 @@
 
 static const char words[] = "run e.yaml -o r -j 2 --threads 1 --set workers=4 --set "
                             "algorithms=[allreduce,ad_psgd] --set seed=[1,2,3]";
-static const char steps[] = "--set until.steps=400"; /* runs of 400 steps are long enough to be
-                                                      * killed */
+/* runs of 400 steps are long enough to be killed */
+static const char steps[] = "--set until.steps=400";
 
 /** Returns the text of all tables in the folder r, without the column wall_s. */
 static char *tables(void)
@@ -253,8 +253,8 @@ TEST(run_killed_at_any_point_resumes)
     int n_early = 0;
     for (int k = 0; k < n; k++) {
         const double share = dsgd_draw_uniform((dsgd_draw){.seed = 20, .step = (uint32_t)k});
-        const double after_s = 0.8 * whole_s * share; /* the run may be faster than the run that was
-                                                       * measured */
+        /* the run may be faster than the run that was measured */
+        const double after_s = 0.8 * whole_s * share;
         if (number != NULL)
             fprintf(stderr, "kill %d: %s after %.3f of %.3f s\n", k, victims[k % N_VICTIMS],
                     after_s, whole_s);

@@ -18,8 +18,8 @@ typedef struct planted {
     const dsgd_nccl *nccl;
     const char *gpu, *prefix, *between;
     int call, nodes, gpus;
-    double nic_bytes_per_s, factor; /* bandwidth of a NIC, and a factor that multiplies all times of
-                                     * the log */
+    /* bandwidth of a NIC, and a factor that multiplies all times of the log */
+    double nic_bytes_per_s, factor;
 } planted;
 
 static const dsgd_nccl a100 = {.generation = DSGD_GPU_AMPERE,
@@ -93,8 +93,8 @@ TEST(logs_of_one_and_several_nodes_give_all_factors)
     ck_assert_double_eq_tol(mine.nccl.latency, a100.latency, 0.1);
     ck_assert_double_eq_tol(mine.nccl.node_bandwidth, a100.node_bandwidth, 0.01);
     ck_assert_double_eq_tol(mine.nccl.node_latency, a100.node_latency, 0.1);
-    ck_assert_double_eq(mine.host_bandwidth_bytes_per_s,
-                        25e9); /* the value of the base platform dgx-a100 remains */
+    /* the value of the base platform dgx-a100 remains */
+    ck_assert_double_eq(mine.host_bandwidth_bytes_per_s, 25e9);
     ck_assert_int_eq(mine.library, DSGD_LIBRARY_NCCL);
     const dsgd_nccl_table *const tables = mine.nccl.tables.v;
     ck_assert_uint_eq(mine.nccl.tables.n, 2);
@@ -442,8 +442,8 @@ static const struct {
 enum { PUBLIC = sizeof public / sizeof public[0], MOST_SIZES = 64 };
 
 static dsgd_nccl_measured measured[PUBLIC];
-static dsgd_nccl sheets[PUBLIC]; /* parameters from data sheets and from NCCL, without fitted
-                                  * factors */
+/* parameters from data sheets and from NCCL, without fitted factors */
+static dsgd_nccl sheets[PUBLIC];
 /* The largest and the smallest time for each size, over several runs of a log. */
 static double most_us[PUBLIC][MOST_SIZES], least_us[PUBLIC][MOST_SIZES];
 

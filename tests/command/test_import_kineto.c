@@ -18,25 +18,19 @@ typedef struct job {
      * of a step.
      */
     double jitter, common;
-    double ahead_ms; /* time by which the host is ahead of the GPU, or 0 if the GPU waits for the
-                      * host */
+    /* time by which the host is ahead of the GPU, or 0 if the GPU waits for the host */
+    double ahead_ms;
     double sum_factor; /* factor that multiplies the times of sums in the platform's model */
     double busy; /* share of the computation time in which kernels run */
     const char *kernel; /* name of the kernel that sums gradients */
-    bool clocks_jump; /* the clock of rank 3 jumps by 20 ms between steps */
-    enum {
-        OF_KERNEL,
-        OF_PARAMETERS,
-        OF_INPUTS
-    } words; /* kind of event that contains the size of a
-              * sum */
-    int shards; /* number of ranks in a shard group of HSDP, or 0 for plain DDP */
-    enum {
-        NONE,
-        NEEDED,
-        HIDDEN
-    } gather; /* whether the trace has an allgather, and whether the
-               * forward pass waits for it */
+    /* the clock of rank 3 jumps by 20 ms between steps */
+    bool clocks_jump;
+    /* kind of event that contains the size of a sum */
+    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words;
+    /* number of ranks in a shard group of HSDP, or 0 for plain DDP */
+    int shards;
+    /* whether the trace has an allgather, and whether the forward pass waits for it */
+    enum { NONE, NEEDED, HIDDEN } gather;
 } job;
 
 static const job plain = {.ranks = 8,
@@ -177,8 +171,8 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
     add_launch(host + 0.02);
     add_forward(j, r, at, forward_end_ms(j, r, k, at));
     at = forward_end_ms(j, r, k, at);
-    add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* the trace contains a sum of the loss, which
-                                                     * is not a bucket */
+    /* the trace contains a sum of the loss, which is not a bucket */
+    add_launch(j->ahead_ms > 0 ? host + 0.05 : at);
     add("kernel", j->kernel, at, at + 0.01,
         dsgd_xprintf(
             "\"correlation\": %d, \"Collective name\": \"allreduce\", \"In msg nelems\": 1, "

@@ -319,8 +319,8 @@ enum { BLOCKS = 3, LOCKED = 5 };
  */
 static const struct {
     const char *option;
-    long first, step; /* first limit to test, and step to the next limit; a step of 0 means a single
-                       * limit */
+    /* first limit to test, and step to the next limit; a step of 0 means a single limit */
+    long first, step;
 } limits[] = {{"-v", 20000, 6000}, {"-d", 4000, 4000}, {"-n", 3, 1},
               {"-f", 0, 32},       {"-s", 128, 0},     {"-l", 0, 0}};
 

@@ -419,8 +419,8 @@ TEST(lesson_reports_waits_and_stale_gradients)
     ck_assert_has(dsgd_ends(0, "explain drop_compute"), "0.75 of gradient 0 of");
     ck_assert_has(dsgd_ends(0, "explain d_psgd --workers 3"),
                   ": 0.333 x of worker 0 + 0.333 its\n");
-    output = dsgd_ends(0, "explain eamsgd"); /* the output does not describe the pushes of EAMSGD as
-                                              * gradients */
+    /* the output does not describe the pushes of EAMSGD as gradients */
+    output = dsgd_ends(0, "explain eamsgd");
     ck_assert_ptr_null(strstr(output, "updates old"));
     ck_assert_has(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207");
 }

@@ -744,8 +744,8 @@ static const struct {
     {SEEDS "workers: [4, 8]\n" THREE, "", 6, 0},
     {SEEDS "workers: [4, 8]\nalgorithms: wagma\n", accuracy, 2, 2},
     {"platform: idle-switch\nworkers: 4\nalgorithms: wagma\n", learn, 1, 1},
-    {SEEDS "workers: 4\n" THREE, learn, 2, 2}, /* the runs of the first algorithm fail in this
-                                                * folder too */
+    /* the runs of the first algorithm fail in this folder too */
+    {SEEDS "workers: 4\n" THREE, learn, 2, 2},
     {SEEDS "workers: 4\nalgorithms: [allreduce, {name: wagma, optimizer: {lr: 1e30}}, {name: "
            "local_sgd, optimizer: {lr: 3}}]\n",
      learn, 3, 2},

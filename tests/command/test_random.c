@@ -31,8 +31,8 @@ TEST_RANGE(random_experiment_is_rejected_or_obeys_laws, 0, EXPERIMENTS)
     uint64_t seed = first() + 50 * (uint64_t)_i;
     verdict v = REFUSED;
     part experiment = part_empty(NULL, MAPPING);
-    for (; v == REFUSED;
-         seed++) { /* if the experiment is rejected, the loop tries the next number */
+    /* if the experiment is rejected, the loop tries the next number */
+    for (; v == REFUSED; seed++) {
         experiment = random_experiment(seed);
         v = laws_check(folder, &experiment, &why);
     }
@@ -95,6 +95,6 @@ TEST(counterexample_is_minimized)
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
         ck_assert_msg(part_find(&experiment, keys[k]) != NULL, "no %s", keys[k]);
     ck_assert_ptr_nonnull(part_find(&experiment, "imbalance"));
-    ck_assert_uint_le(experiment.n, 7); /* after minimising, only the keys that cause the failure
-                                         * remain, and perhaps `learn` */
+    /* after minimising, only the keys that cause the failure remain, and perhaps `learn` */
+    ck_assert_uint_le(experiment.n, 7);
 }

@@ -450,8 +450,8 @@ TEST(ten_thousand_runs_need_at_most_256_descriptors)
     ck_assert_has(output, dsgd_xprintf(": %d runs\n", n));
     struct rusage usage;
     ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
-    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* the process uses at most 1 GB; without sanitizers
-                                                 * it uses 94 MB */
+    /* the process uses at most 1 GB; without sanitizers it uses 94 MB */
+    ck_assert_int_lt(usage.ru_maxrss, 1000000);
 }
 
 /**

@@ -332,8 +332,8 @@ TEST(the_schema_has_the_keys_of_the_reader)
 }
 
 static const struct {
-    const char *name, *place, *key, *set; /* part of the schema, place of an entry, key with its
-                                           * name, and assignment for --set */
+    /* part of the schema, place of an entry, key with its name, and assignment for --set */
+    const char *name, *place, *key, *set;
     const dsgd_entry *const *registry;
 } registries[] = {
     {"algorithms", "algorithms.0", "name", "algorithms=[{name: %s}]", dsgd_algorithms},

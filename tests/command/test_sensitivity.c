@@ -111,8 +111,8 @@ TEST(sensitivity_reports_swaps_with_parameter)
  * clearly, or not clearly enough.
  */
 static const struct {
-    double unchanged[2][2], varied[2][2]; /* array of throughputs in samples/s, indexed by
-                                           * [algorithm][seed] */
+    /* array of throughputs in samples/s, indexed by [algorithm][seed] */
+    double unchanged[2][2], varied[2][2];
     const char *end;
 } close_calls[] = {
     {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},

@@ -95,8 +95,8 @@ TEST(long_run_has_its_own_shard)
 TEST(only_accepts_lists_and_ranges)
 {
     static const struct {
-        const char *only, *rows; /* value of --only, and the first cells of the rows, or NULL if the
-                                  * value is rejected */
+        /* value of --only, and the first cells of the rows, or NULL if the value is rejected */
+        const char *only, *rows;
     } cases[] = {{"2", "2 "},
                  {"1,3,5:6", "1 3 5 6 "},
                  {"4:6,4", "4 5 6 "},
@@ -216,8 +216,8 @@ TEST(merge_rejects_different_results_of_one_run)
     dsgd_ends(0, "run e.yaml -o t --only 1,2");
     shell_ends(0, "sed '2,$s/^2,/1,/' t/.parts/2.part > "
                   "s1/.parts/1.part");
-    dsgd_ends(0, "merge s1 t -o all"); /* merge ignores run 1 in the folder s1, because its checksum
-                                        * is wrong */
+    /* merge ignores run 1 in the folder s1, because its checksum is wrong */
+    dsgd_ends(0, "merge s1 t -o all");
     dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
     shell_ends(0, "cp other/.parts/1.part s1/.parts/1.part");
     ck_assert_has(dsgd_ends(2, "merge s1 t -o all"), "run 1 has different results in t and s1");

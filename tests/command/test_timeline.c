@@ -295,8 +295,8 @@ TEST_RANGE(window_equals_its_part_of_the_whole_trace, 0, 3)
     ck_assert_double_eq(part_s[6][0], 0);
     dsgd_ends(0, "timeline e.yaml %s --steps : -o t.json", options);
     read_trace("t.json");
-    static const double tolerance_s = 1e-8; /* the tolerance is 1 ns for each interval that a sum
-                                             * contains */
+    /* the tolerance is 1 ns for each interval that a sum contains */
+    static const double tolerance_s = 1e-8;
     ck_assert_double_eq_tol(since_s, begin_of("step 2", false), tolerance_s);
     ck_assert_double_eq_tol(end_s, begin_of("step 4", true), tolerance_s);
     for (size_t w = 0; w < WORKERS; w++)

@@ -158,8 +158,8 @@ TEST(diverged_candidate_is_ranked_last)
  * without end.
  */
 static const struct {
-    const char *rates, *note, *best; /* the rates to try, the expected note, and the expected best
-                                      * rate */
+    /* the rates to try, the expected note, and the expected best rate */
+    const char *rates, *note, *best;
 } traps[] = {
     {"[1, 10]", "allreduce: the best lr, 1, is the smallest", "1\n1\n"},
     {"[1, 10, 1e-9]", "a full grid would take 12 runs", "1\n1\n"},

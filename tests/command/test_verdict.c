@@ -17,8 +17,8 @@ typedef struct planted {
     const char *name;
     int seed;
     double speed; /* throughput in samples/s; a run has 100 samples */
-    double values[N_EVALUATIONS]; /* accuracies or losses of evaluations; the first value is NAN if
-                                   * the run does not learn */
+    /* accuracies or losses of evaluations; the first value is NAN if the run does not learn */
+    double values[N_EVALUATIONS];
     double sent_bytes;
     const char *status, *why; /* status and reason of a failed run, or NULL for ok */
     int workers; /* number of workers; 0 means 4 */

@@ -528,8 +528,8 @@ static double *chained(const rig *s, int call, bool one_launch)
     const uint64_t before = probe->launches();
     double *const out = gradients_run(all, (manner){PER_CALL, false, 0});
     const uint64_t launches = probe->launches() - before;
-    if (one_launch && call == 0) /* the first call needs 31 KB of shared memory, which every device
-                                  * has */
+    /* the first call needs 31 KB of shared memory, which every device has */
+    if (one_launch && call == 0)
         ck_assert_uint_eq(launches, 1);
     if (!one_launch)
         ck_assert_uint_gt(launches, 3);
@@ -687,8 +687,8 @@ TEST_RANGE(clipped_updates_equal_the_cpu_up_to_rounding, 0, OPTIMIZERS)
     const size_t n = (size_t)4 * ELEMENT_OPS * LENGTH;
     ck_assert_double_le(support_distance(got, expected, n), 1e-6);
     ck_assert_double_ge(support_distance(got, free_running, n), 1e-3);
-    s->problem.update.clip = 1e6; /* the norm of each gradient is below this bound, so no gradient
-                                   * is clipped */
+    /* the norm of each gradient is below this bound, so no gradient is clipped */
+    s->problem.update.clip = 1e6;
     ck_assert_mem_eq(updates_by(cuda, s), free_running, n * sizeof *got);
 }
 
@@ -816,8 +816,8 @@ TEST(calls_in_flight_compute_in_order)
         for (size_t k = 0; k < i; k++)
             ops[k] = other;
         ops[i] = last;
-        memset(finite[i], i == 5, sizeof finite[i]); /* the call must replace these values, which
-                                                      * are all wrong */
+        /* the call must replace these values, which are all wrong */
+        memset(finite[i], i == 5, sizeof finite[i]);
         b->device->combine(b->context, 0, ops, i + 1, finite[i]);
         ck_assert(i == 0 || finite[i - 1][i - 1] == (i != 6 && i != 7));
         if (i == 5)

@@ -61,8 +61,8 @@ static rig *large_rig(void)
 /** Returns workers whose numerics run on the GPU @p place. */
 static crew opened(const dsgd_device_place *place)
 {
-    const rig *const r = large_rig(); /* the crew uses only the problem of this rig, not its CPU
-                                       * context */
+    /* the crew uses only the problem of this rig, not its CPU context */
+    const rig *const r = large_rig();
     const dsgd_values_config config = {.device = emulated(),
                                        .problem = r->problem,
                                        .stream = {1, r->data.train.n, WORKERS, BATCH},
@@ -178,12 +178,12 @@ TEST(the_workspace_shrinks_where_memory_is_short)
         const uint64_t before = probe->launches();
         gradients(s, context, taken / 2, out[i]);
         launches[i] = probe->launches() - before;
-        taken =
-            held_bytes(0) - held; /* memory of the workspace and of the operations of the device */
+        /* memory of the workspace and of the operations of the device */
+        taken = held_bytes(0) - held;
         emulated()->close(context);
     }
-    ck_assert_uint_gt(launches[1], launches[0]); /* with little memory, operations need several
-                                                  * batches */
+    /* with little memory, operations need several batches */
+    ck_assert_uint_gt(launches[1], launches[0]);
     ck_assert_mem_eq(out[1], out[0], OPS * n * sizeof(double));
 }
 

@@ -47,8 +47,8 @@ static support_case *large(const char *algorithm, int workers)
     c->learning.precision = DSGD_PRECISION_FLOAT;
     c->learning.batch = 1;
     c->config.exchange.pieces = least_pieces(c);
-    c->learning.optimizer.lr = 1e-4; /* the learning rate is so small that no run with so many
-                                      * workers diverges */
+    /* the learning rate is so small that no run with so many workers diverges */
+    c->learning.optimizer.lr = 1e-4;
     c->config.until = (dsgd_until){.steps = STEPS};
     return c;
 }

@@ -336,7 +336,8 @@ static const struct {
     const char *formula;
     double value;
 } known[] = {
-    {"max_normal(2)", 0.5641895835477563}, /* the value of this formula is 1 / sqrt(pi) */
+    /* the value of this formula is 1 / sqrt(pi) */
+    {"max_normal(2)", 0.5641895835477563},
     {"max_normal(3)", 0.8462843753216345}, /* the value of this formula is 3 / (2 sqrt(pi)) */
     {"harmonic(4)", 25.0 / 12},
     {"2 ^ 3 ^ 2 / 4 - (1 + 1) * 3", 122},

@@ -9,8 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static void *mark; /* End of the memory that the first input allocated, which is kept for later
-                        * inputs. */
+    /* End of the memory that the first input allocated, which is kept for later inputs. */
+    static void *mark;
     if (mark == NULL)
         dsgd_program_begin();
     FUZZ_TARGET(bytes, n);

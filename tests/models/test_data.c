@@ -61,8 +61,8 @@ TEST(kept_data_are_loaded_once)
     dsgd_data_close(first);
     ck_assert_ptr_eq(opened("hyperplane", "points", 100, 1, false), first);
     dsgd_data_close(first);
-    ck_assert_uint_eq(first->train.n, 100); /* data that the test has closed, but keeps in memory,
-                                             * can still be read */
+    /* data that the test has closed, but keeps in memory, can still be read */
+    ck_assert_uint_eq(first->train.n, 100);
     dsgd_data *const seed = opened("hyperplane", "points", 100, 2, false);
     dsgd_data *const points = opened("hyperplane", "points", 101, 1, false);
     ck_assert_ptr_ne(seed, first);

@@ -116,8 +116,8 @@ TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs)
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     const uint32_t last = s->spec->n_samples - 1;
-    const uint32_t samples[] = {last / 2, last, last / 2,
-                                0}; /* the batch contains one sample twice */
+    /* the batch contains one sample twice */
+    const uint32_t samples[] = {last / 2, last, last / 2, 0};
     double *const g = dsgd_keep(3 * n, sizeof *g), *const one = g + n, *const mean = one + n;
     rig_gradient(s, s->x, s->state, samples, 4, g, NULL);
     for (size_t j = 0; j < 4; j++) {

@@ -134,8 +134,8 @@ TEST(non_finite_values_of_encodings_are_reported)
 
 TEST(factors_have_their_formulas)
 {
-    const double a[] = {3, 1, 1, 2}; /* the 2 x 2 matrix (3 1; 1 2), which rank 1 approximates with
-                                      * p = (1, 0) */
+    /* the 2 x 2 matrix (3 1; 1 2), which rank 1 approximates with p = (1, 0) */
+    const double a[] = {3, 1, 1, 2};
     const double p[] = {1, 0, 0, 0};
     expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_TRANSPOSED_TIMES, 1, false}, 4), 4, a,
            p, (double[]){3, 1, 0, 0});
@@ -198,8 +198,8 @@ static bool has_the_right_mean(const dsgd_spec *pick)
         distance += (mean[i] - x[i]) * (mean[i] - x[i]);
         variance -= mean[i] * mean[i];
     }
-    return distance < 2 * variance / DRAWS; /* the expected ratio is 1, and a ratio of 2 is five
-                                             * standard deviations larger */
+    /* the expected ratio is 1, and a ratio of 2 is five standard deviations larger */
+    return distance < 2 * variance / DRAWS;
 }
 
 /** Tests every encoding with its defaults, and with each boolean option set. */
@@ -283,8 +283,8 @@ TEST(encoding_bytes_follow_the_options)
         {"qsgd", NULL, 0, 1000, 1000 + 8 * 4},
         {"qsgd", "levels", 1, 1000, 250 + 8 * 4},
         {"low_rank", "rank", 1, 10000, 4 * 200},
-        {"low_rank", "rank", 50, 10000, 40000}, /* a matrix of this rank would not be smaller, so
-                                                 * the vector is sent without compression */
+        /* a matrix of this rank would not be smaller, so the vector is sent without compression */
+        {"low_rank", "rank", 50, 10000, 40000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const dsgd_spec pick = picked(cases[i].name, cases[i].option, cases[i].value);

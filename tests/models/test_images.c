@@ -25,8 +25,8 @@ typedef struct folder {
 
 static void write_file(const char *path, const uint8_t *bytes, size_t n, bool zipped)
 {
-    gzFile const file = gzopen(
-        path, zipped ? "wb" : "wbT"); /* the mode with T writes the file without compression */
+    /* the mode with T writes the file without compression */
+    gzFile const file = gzopen(path, zipped ? "wb" : "wbT");
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(gzwrite(file, bytes, (unsigned)n), (int)n);
     ck_assert_int_eq(gzclose(file), Z_OK);

@@ -50,8 +50,11 @@ static int levels(level *found)
 typedef struct shape {
     size_t m, n, k;
     size_t a_row, a_column, b_row, b_column, c_row;
-    bool adds, biased; /* if `adds` is true, C is added; if `biased` is true, a row is added and the
-                        * result is max(C, 0) */
+    /*
+     * if `adds` is true, C is added; if `biased` is true, a row is added and the result is max(C,
+     * 0)
+     */
+    bool adds, biased;
 } shape;
 
 #define OPERANDS(p, at_a, at_b, at_c, row)                                                         \

@@ -242,8 +242,8 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
             bool finite = false;
             const dsgd_update_op op = {n, x, g, NULL, y, NULL, 1, 1};
             device->update(context, 0, &op, 1, &finite);
-            ck_assert(finite == (c < 2)); /* infinity and NaN are reported even if gradients are
-                                           * clipped */
+            /* infinity and NaN are reported even if gradients are clipped */
+            ck_assert(finite == (c < 2));
             const double wanted = c == 0 ? 2 / sqrt(N) : 0.1;
             for (size_t i = 0; i < n && c < 2; i++)
                 ck_assert_double_eq_tol(y[i], -wanted, 1e-15);
@@ -640,8 +640,8 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs)
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
         long double *const x = as_long(s->x, s->network.n_params);
-        const uint32_t n = 400; /* this number of episodes is larger than the number that the device
-                                 * computes at once */
+        /* this number of episodes is larger than the number that the device computes at once */
+        const uint32_t n = 400;
         double sum = 0, arrived = 0;
         s->data.test.n = n;
         for (uint32_t episode = 0; episode < n; episode++) {

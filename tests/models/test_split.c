@@ -162,8 +162,8 @@ TEST_RANGE(shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3)
 TEST(labels_split_limits_the_classes_of_a_worker)
 {
     dsgd_data *const data = loaded("hyperplane", "points", 6000);
-    for (long k = 1; k <= 10; k++) { /* 6,000 samples in 10 classes are cut so that each shard has
-                                      * samples of one class */
+    /* 6,000 samples in 10 classes are cut so that each shard has samples of one class */
+    for (long k = 1; k <= 10; k++) {
         dsgd_split *const split = made(data, "labels", "per_worker", (double)k, 20);
         const double classes = dsgd_split_summarise(split).classes;
         ck_assert_double_le(classes, (double)k + 1e-9);

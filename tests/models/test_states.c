@@ -348,8 +348,8 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     x[3] = dsgd_values_constant(s->values, 0, s->rig->x);
     const size_t of_other = dsgd_values_evaluate(s->values, 3, 1, x, states);
     dsgd_value_release(s->values, x[3]);
-    for (uint32_t w = 0; w < 3; w++) { /* the evaluation keeps its own references, so the test may
-                                        * release these */
+    /* the evaluation keeps its own references, so the test may release these */
+    for (uint32_t w = 0; w < 3; w++) {
         RELEASE(s, x[w], states[w]);
     }
     const dsgd_evaluate_op wanted = rig_evaluation(s->rig, mean_x, mean_state);

@@ -26,8 +26,8 @@ TEST(an_epoch_is_a_permutation)
             first[i] = at;
         }
     }
-    ck_assert_uint_gt(moved, N * 9 / 10); /* the order in the second epoch differs from the order in
-                                           * the first epoch */
+    /* the order in the second epoch differs from the order in the first epoch */
+    ck_assert_uint_gt(moved, N * 9 / 10);
 }
 
 TEST(workers_see_what_one_large_batch_sees)

@@ -249,8 +249,8 @@ TEST(zeros_vanish_and_equal_operands_merge)
         combine(s, 6, (dsgd_value[]){zero, a, b, b, zero, a}, (double[]){7, 1, 1, 1, 7, 2}, 5);
     ck_assert(dsgd_value_equal(spread, merged));
     const dsgd_value turned = combine(s, 2, (dsgd_value[]){b, a}, (double[]){2, 3}, 5);
-    ck_assert(!dsgd_value_equal(turned, merged)); /* a sum in another order may have other bits, so
-                                                   * it is another value */
+    /* a sum in another order may have other bits, so it is another value */
+    ck_assert(!dsgd_value_equal(turned, merged));
     const dsgd_value mean = combine(s, 3, (dsgd_value[]){a, a, a}, ones, 3);
     ck_assert(dsgd_value_equal(mean, a));
     const dsgd_value half = combine(s, 1, (dsgd_value[]){a}, ones, 2);
@@ -280,8 +280,8 @@ TEST(equal_operations_on_equal_operands_are_one)
     ck_assert(!dsgd_value_equal(y[0], y[2]) && !dsgd_value_equal(y[0], v[0]));
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).updates, 2);
-    ck_assert_uint_eq(stats(s).gradients, 1); /* the store computes only the gradient that an
-                                               * operation reads */
+    /* the store computes only the gradient that an operation reads */
+    ck_assert_uint_eq(stats(s).gradients, 1);
     const dsgd_value late = gradient(s, 0, 0, x); /* this gradient was already computed */
     ck_assert(dsgd_value_equal(late, g[0]));
     RELEASE(s, late, x);
@@ -885,8 +885,8 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3)
      * 27/4, so the variance is 59/16.
      */
     static const double factors[] = {1, 1, 5, 0};
-    dsgd_value
-        models[6 * MOST_PIECES]; /* the last two models are 0.5 times and 3 times the vector */
+    /* the last two models are 0.5 times and 3 times the vector */
+    dsgd_value models[6 * MOST_PIECES];
     dsgd_value mean[MOST_PIECES];
     for (size_t k = 0; k < n_pieces; k++) {
         models[4 * n_pieces + k] = constant(s, k, 0.5);
@@ -899,8 +899,8 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3)
     }
     const size_t ticket = dsgd_values_evaluate(s->values, 4, 0, models, NULL);
     const size_t of_others = dsgd_values_evaluate(s->values, 4, 2, models, NULL);
-    release_all(s, 6 * n_pieces, models); /* the evaluations keep their own references, so the test
-                                           * may release these */
+    /* the evaluations keep their own references, so the test may release these */
+    release_all(s, 6 * n_pieces, models);
     const size_t of_mean = dsgd_values_evaluate(s->values, 1, 0, mean, NULL);
     const dsgd_evaluation a = dsgd_values_result(s->values, ticket);
     const dsgd_evaluation b = dsgd_values_result(s->values, of_mean);

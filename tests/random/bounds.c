@@ -213,9 +213,8 @@ char *no_nic_carries_more(const trial *t)
     const dsgd_csv runs = trial_changed(t, "u", &changed, &why);
     if (why != NULL)
         return why;
-    const double ahead =
-        failing ? 1 + number_in(run, "workers") / 2 : 1; /* number of steps by which workers may be
-                                                          * ahead */
+    /* number of steps by which workers may be ahead */
+    const double ahead = failing ? 1 + number_in(run, "workers") / 2 : 1;
     const double share = fmax(0, 1 - ahead / trial_value(&runs, 0, "steps"));
     const double sent = trial_value(&runs, 0, "sent_mean_bytes") / hosts_of(run) * share;
     const double most = bandwidth * trial_value(&runs, 0, "virtual_s");

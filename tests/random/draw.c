@@ -372,9 +372,9 @@ static part failures(source *s, size_t workers)
         "[{worker: %zu, at: 0.05}]", "[{worker: %zu, at: 0.05, repair: 0.2}]",
         "[{worker: %zu, at: 0.01, repair: 0.02}, {worker: 0, at: 0.02, repair: 1}]"};
     const dsgd_option *const fields = option("failures")->fields;
+    /* the program mostly rejects these failures, or they happen after the end of the run */
     if (chance(s, given))
-        return mapping_of(s, "failures", fields, 1); /* the program mostly rejects these failures,
-                                                      * or they happen after the end of the run */
+        return mapping_of(s, "failures", fields, 1);
     part p = part_empty("failures", MAPPING);
     part_set(&p, "policy", word_of(s, dsgd_option_find(fields, "policy")->words));
     part_set(&p, "detect", chance(s, 0.5) ? "0.01" : "0");
@@ -407,8 +407,8 @@ part random_experiment(uint64_t seed)
     part_add(&e, part_scalar("name", "random"));
     part_add(&e, platform(&s));
     part_add(&e, workload(&s));
-    const double doublings = most * uniform(&s); /* many algorithms need a number of workers that is
-                                                  * a power of two */
+    /* many algorithms need a number of workers that is a power of two */
+    const double doublings = most * uniform(&s);
     const double workers = nearbyint(exp2(chance(&s, 0.8) ? floor(doublings) : doublings));
     part_add(&e, number("workers", workers));
     part algorithms = part_empty("algorithms", LIST);

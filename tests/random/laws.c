@@ -206,10 +206,8 @@ static char *any_may_be_slow(const trial *t)
         return not_asked;
     part changed = part_copy(t->experiment);
     for (size_t k = 0; k < 2 && why == NULL; k++) {
-        const int64_t who =
-            k == 0 ? 0
-                   : (workers - 1) *
-                         (int64_t)hosts_of(run); /* number of the first host of this worker */
+        /* number of the first host of this worker */
+        const int64_t who = k == 0 ? 0 : (workers - 1) * (int64_t)hosts_of(run);
         part_set(&changed, "imbalance",
                  dsgd_xprintf("[{kind: slow, worker: %jd, factor: 1.5}]", who));
         slow_s[k] = trial_changed_s(t, k == 0 ? "l" : "m", &changed, &why);

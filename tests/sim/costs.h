@@ -14,11 +14,10 @@ static const double latency_s = 1e-6;
 static const double overhead_s = 5e-6;
 static const double reduction_s_per_byte = 0.3e-9;
 
-static const double wire_s = 1e-6 + 1e6 / 10e9; /* time of a message on the wire in seconds: the
-                                                 * latency, plus the time of its bytes */
-static const double treated_s = 5e-6 + 0.3e-9 * 1e6; /* time of a message at its receiver in
-                                                      * seconds: the overhead, plus the time of the
-                                                      * reduction */
+/* time of a message on the wire in seconds: the latency, plus the time of its bytes */
+static const double wire_s = 1e-6 + 1e6 / 10e9;
+/* time of a message at its receiver in seconds: the overhead, plus the time of the reduction */
+static const double treated_s = 5e-6 + 0.3e-9 * 1e6;
 
 /**
  * Returns the duration in seconds of one communication that all workers start together. A step of

@@ -311,8 +311,8 @@ TEST(loads_are_counted_per_nic_and_island_link)
     c->config.until.steps = 3;
     c->config.loads = true;
     const support_outcome *const run = support_ok(c);
-    const double all =
-        3 * 1.5 * 80e6; /* number of bytes that each host sends, and that it receives */
+    /* number of bytes that each host sends, and that it receives */
+    const double all = 3 * 1.5 * 80e6;
     ck_assert_uint_eq(run->result.n_loads, 16);
     /* the busiest link is an island link */
     ck_assert_double_eq_tol(run->result.link_s, all / 5e9, 1e-9);

@@ -222,8 +222,8 @@ static support_case *partial_combination(int i, char *where, size_t room)
     platforms[platform](c);
     (i % 3 == 0 ? jitter_and_straggler : jitter_and_late_versions)(c);
     SET(c, workload.bytes = 8e6, workload.backward_share = 0.5);
-    c->config.until = (dsgd_until){0}; /* each worker has its own number of steps, so it is certain
-                                        * which worker makes the last step */
+    /* each worker has its own number of steps, so it is certain which worker makes the last step */
+    c->config.until = (dsgd_until){0};
     SET(c, config.steps_each = 6, config.exchange.pieces = i % 2 == 0 ? 16 : 1,
         config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + collectives[how]);
     snprintf(where, room, "%s, %s %ld, %d workers, platform %d, %s", partial[which].algorithm,
@@ -234,7 +234,8 @@ static support_case *partial_combination(int i, char *where, size_t room)
 
 CASE("groups", .seconds = 300);
 
-TEST_RANGE(computed_partial_collectives_equal_simulated_ones, 0, 7) /* _i: first combination */
+/** _i is the number of the first combination that the test simulates. */
+TEST_RANGE(computed_partial_collectives_equal_simulated_ones, 0, 7)
 {
     double missed = 0, stale = 0;
     for (int i = _i; i < N_PARTIAL * N_PLATFORMS * 3 * N_COLLECTIVES; i += PARTIAL_STRIDE * 7) {
@@ -285,8 +286,8 @@ TEST(values_published_when_a_piece_ends_are_in_the_next)
     support_steps_each(c, 12);
     const dsgd_algorithm *const wagma = c->config.algorithm;
     any = *wagma;
-    any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES; /* without the trait, the algorithm sends
-                                                     * activations as messages */
+    /* without the trait, the algorithm sends activations as messages */
+    any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES;
     double age = -1;
     for (int how = 0; how < 4; how++) {
         c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
@@ -377,7 +378,8 @@ TEST_RANGE(messages_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12)
 
 CASE("groups", .seconds = 300);
 
-TEST_RANGE(groups_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12) /* _i selects the end */
+/** _i selects the instant at which the run ends. */
+TEST_RANGE(groups_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12)
 {
     support_case *c = support_no_learning(support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16));
     uneven_switch(c);

@@ -32,7 +32,8 @@ static const dsgd_algorithm giving_up = {
 
 SUITE(cancel, "cancel", .seconds = 60);
 
-TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4) /* _i is the number of chunks */
+/** _i is the number of chunks. */
+TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4)
 {
     support_case *c = support_of(&giving_up, 2);
     SET(c, config.exchange.pieces = _i, config.until.steps = 6);

@@ -139,10 +139,16 @@ static void gathers_numbers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *co
             all[2 * i] == worker_of(comm, i) + 0.5 && all[2 * i + 1] == (double)self->step;
 }
 
-static collective_verb *tested; /* collective that the run calls; this variable and the variables
-                                 * below are set before the simulation forks */
-static bool of_all; /* if true, the collective uses the communicator of all workers; if false, it
-                     * uses a group of a split */
+/*
+ * collective that the run calls; this variable and the variables below are set before the
+ * simulation forks
+ */
+static collective_verb *tested;
+/*
+ * if true, the collective uses the communicator of all workers; if false, it uses a group of a
+ * split
+ */
+static bool of_all;
 static bool everyone; /* if true, workers in no group also call the collective */
 
 static void one_collective_work(dsgd_node *self)
@@ -291,8 +297,8 @@ static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 /** _i selects the platform and the call. */
 TEST_RANGE(computed_times_equal_those_of_messages, 0, 3 * N_VERBS)
 {
-    const int every = SUPPORT_SLOW ? 17 : 6; /* one test takes every 6th case; the tests of the
-                                              * other calls take the other cases */
+    /* one test takes every 6th case; the tests of the other calls take the other cases */
+    const int every = SUPPORT_SLOW ? 17 : 6;
     for (int i = _i % every; i < N_COLLECTIVES * 5 * N_WAYS; i += every) {
         size = some_sizes[i / N_COLLECTIVES % 5];
         way = i / N_COLLECTIVES / 5 % N_WAYS;
@@ -338,8 +344,8 @@ static void mixing_work(dsgd_node *self)
             continue;
         tested(self, x, comm);
         const dsgd_comm *const same = group_of(self);
-        const double mine = dsgd_comm_rank(self, same); /* when this allgather ends, all members
-                                                         * have completed the call */
+        /* when this allgather ends, all members have completed the call */
+        const double mine = dsgd_comm_rank(self, same);
         dsgd_allgather(self, &mine, 1, comm);
         const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
         /* The first member may already be in its next step, but in no later step. */
@@ -524,8 +530,8 @@ TEST_RANGE(a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS)
 
 static void calls_on_anothers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    static const dsgd_comm
-        *first; /* the communicator of worker 0, which worker 3 uses by mistake */
+    /* the communicator of worker 0, which worker 3 uses by mistake */
+    static const dsgd_comm *first;
     if (self->rank == 0)
         first = comm;
     else if (self->rank == 3)

@@ -164,8 +164,10 @@ TEST(nonblocking_exchanges_run_concurrently)
 TEST(overlap_hides_all_but_the_last_piece)
 {
     support_case *c = support_no_learning(support_of(&support_averaging, 4));
-    c->workload.bytes = 400e6; /* an exchange of a 100 MB piece takes 2 phases of 40 ms; the next
-                                * piece is ready after 125 ms */
+    /*
+     * an exchange of a 100 MB piece takes 2 phases of 40 ms; the next piece is ready after 125 ms
+     */
+    c->workload.bytes = 400e6;
     SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
         config.exchange.pieces = 4, config.until.steps = 10);
     const double piece_s = 2 * (100e6 / bandwidth + latency_s);
@@ -278,8 +280,8 @@ TEST(rows_of_a_sparse_gradient_are_gathered_where_others_are_summed)
         const support_outcome *got = support_ok(c);
         ck_assert_double_eq_tol(got->result.virtual_s / 10 - 1,
                                 negotiation_s(p, 4) + doubling_s(p, 3e6) + gathered_s, 3e-6);
-        c->config.exchange.pieces = 4; /* the exchange uses dense chunks of the model, without
-                                        * regard to tensors */
+        /* the exchange uses dense chunks of the model, without regard to tensors */
+        c->config.exchange.pieces = 4;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 negotiation_s(p, 4) + doubling_s(p, 4e6), 3e-6);
     }
@@ -334,8 +336,8 @@ TEST_ROWS(fused_or_not_the_same_is_learned, fusing)
         const support_outcome *apart = support_ok(c);
         SET(c, config.exchange.fusion_bytes = 0.5e6, config.exchange.cycle_s = 0.07);
         const support_outcome *together = support_ok(c);
-        if (strcmp(fusing[_i], "drop_compute") != 0) /* the threshold of drop_compute depends on
-                                                      * measured times */
+        /* the threshold of drop_compute depends on measured times */
+        if (strcmp(fusing[_i], "drop_compute") != 0)
             ck_assert_mem_eq(apart->x, together->x,
                              (size_t)fusing_workers[i] * apart->n_params * sizeof apart->x[0]);
     }
@@ -407,8 +409,8 @@ static void chain_work(dsgd_node *self)
             dsgd_computation_wait(dsgd_worker_of(self));
         dsgd_copy(self, y, error);
         dsgd_combine(self, y, 0.25, 1, g);
-        dsgd_combine(self, y, 1, 0.125, x); /* this combination reads x before the local step below
-                                             * changes x */
+        /* this combination reads x before the local step below changes x */
+        dsgd_combine(self, y, 1, 0.125, x);
         dsgd_copy(self, error, y);
         dsgd_combine(self, error, 1, -0.5, g);
         dsgd_local_step(self, x, y);

@@ -144,9 +144,8 @@ TEST_RANGE(halves_of_a_hamming_mesh_send_as_much_as_its_cables_carry, 0, N_MESHE
         const double seconds = shift_s(size, in_rows, (int)(size[0] * size[2] / 2), bytes);
         ck_assert_double_eq_tol(n / 2 * bytes / seconds, meshes[_i].cables * port,
                                 1e-3 * meshes[_i].cables * port);
-        ck_assert_double_eq_tol(bytes / seconds / (4 * port), 1 / (2 * size[0]),
-                                1e-3); /* ratio of a host's bandwidth through the cut to its
-                                        * injection bandwidth */
+        /* ratio of a host's bandwidth through the cut to its injection bandwidth */
+        ck_assert_double_eq_tol(bytes / seconds / (4 * port), 1 / (2 * size[0]), 1e-3);
     }
 }
 
@@ -281,8 +280,8 @@ TEST(an_all_to_all_without_a_spine_goes_through_the_nodes)
 {
     dsgd_platform tree = nodes(DSGD_TOPOLOGY_SWITCH), rails = nodes(DSGD_TOPOLOGY_RAILS),
                   spine = rails;
-    spine.group_bytes_per_s = GPUS / RAILS * port; /* in a rail-optimised network, the spine has as
-                                                    * much bandwidth as the NICs of a rail */
+    /* in a rail-optimised network, the spine has as much bandwidth as the NICs of a rail */
+    spine.group_bytes_per_s = GPUS / RAILS * port;
     const double bytes = 1e6, way_s = near_s + bytes / port;
     for (int by = 1; by < GPUS; by++) {
         const bool crosses = by % RAILS != 0;

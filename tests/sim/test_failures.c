@@ -61,8 +61,8 @@ TEST(goodput_equals_the_closed_form_of_constant_cost)
     ck_assert_int_eq(t.n, N);
     ck_assert_double_eq_tol(t.goodput, 1 / (1 + N / 100.0 * t_s), 1e-9);
     ck_assert_double_eq_tol(t.detect_s, N * 2, 1e-6);
-    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6); /* repair time, which does not include the
-                                                       * time of detection */
+    /* repair time, which does not include the time of detection */
+    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6);
     ck_assert_double_eq_tol(t.restart_s, N * 3, 1e-6);
     ck_assert_double_eq_tol(t.lost_s, N * 0.5, 1e-6);
 }
@@ -78,8 +78,8 @@ TEST_RANGE(a_failure_loses_the_time_since_the_last_complete_checkpoint, 0, 2)
     static dsgd_failure_event event = {1, 0, DSGD_REPAIR_AS_ALL};
     support_case *c = seconds_alone(2, (dsgd_until){.steps = 45});
     fail_at(c, 1, &event)->checkpoint = (dsgd_checkpoint){10, 0, 0, 6e9, 3e9, blocking};
-    event.at_s = blocking ? 2 * 12 + 7 : 21.5; /* at 21.5 s, the second checkpoint is not yet
-                                                * complete */
+    /* at 21.5 s, the second checkpoint is not yet complete */
+    event.at_s = blocking ? 2 * 12 + 7 : 21.5;
     const dsgd_failure_times t = support_ok(c)->result.failures;
     ck_assert_double_eq_tol(t.lost_s, blocking ? 7 : 11.5, 1e-6);
     ck_assert_double_eq_tol(t.restart_s, 2, 1e-6); /* time to read the checkpoint */
@@ -113,8 +113,8 @@ TEST_RANGE(a_notice_triggers_a_checkpoint, 0, 4)
  */
 TEST(a_checkpoint_is_written_by_all_gpus_of_a_worker)
 {
-    static dsgd_failure_event event = {1, 14.5,
-                                       1}; /* the failure happens after the only checkpoint */
+    /* the failure happens after the only checkpoint */
+    static dsgd_failure_event event = {1, 14.5, 1};
     double checkpoint_s[2], restart_s[2];
     for (int k = 0; k < 2; k++) {
         support_case *c = seconds_alone(2, (dsgd_until){.steps = 15});
@@ -138,13 +138,13 @@ TEST(a_checkpoint_is_written_by_all_gpus_of_a_worker)
 TEST(young_and_daly_intervals_minimise_the_loss)
 {
     const double c_s = 2, r_s = 10, m_s = 100;
-    double goodput[10], best = 0; /* goodput for eight multiples of Daly's interval, then for the
-                                   * two rules */
+    /* goodput for eight multiples of Daly's interval, then for the two rules */
+    double goodput[10], best = 0;
     for (int i = 0; i < 10; i++) {
         const long rule = i == 9 ? DSGD_EVERY_YOUNG : DSGD_EVERY_DALY;
         const double rule_s = dsgd_checkpoint_interval_s(rule, c_s, m_s);
-        const double tau_s = ceil(i < 8 ? rule_s * exp2(i - 4)
-                                        : rule_s); /* the interval is rounded up to whole steps */
+        /* the interval is rounded up to whole steps */
+        const double tau_s = ceil(i < 8 ? rule_s * exp2(i - 4) : rule_s);
         support_case *c = seconds_alone(2, (dsgd_until){.steps = 200000});
         dsgd_failures_config *f = fail_at(c, 0, NULL);
         SET(f, mtbf_s = 2 * m_s, detect_s = 0, restart_s = r_s - c_s, checkpoint.seconds = c_s,
@@ -187,8 +187,8 @@ TEST(a_run_that_cannot_continue_reports_why)
     SET(f, mtbf_s = 4, restart_s = 60);
     ck_assert_has(support_simulate(c)->result.why.text,
                   "100,000 failures have happened without a step between them");
-    support_case *const other = support_new("easgd", 4); /* the workers of this algorithm continue
-                                                          * after a failure */
+    /* the workers of this algorithm continue after a failure */
+    support_case *const other = support_new("easgd", 4);
     fail_at(other, 0, NULL)->mtbf_s = 1e-12;
     ck_assert_has(support_simulate(other)->result.why.text,
                   "easgd continues after a failure, but at ");
@@ -221,8 +221,8 @@ TEST_RANGE(a_rejoining_worker_copies_a_live_model_over_its_link, 0, 2)
     c->config.network = _i == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
     const support_outcome *got = support_ok(c);
     const dsgd_failure_times *t = &got->result.failures;
-    const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* time to copy the model, plus the latency of the
-                                                  * request and of the answer */
+    /* time to copy the model, plus the latency of the request and of the answer */
+    const double copy_s = 1e9 / 10e9 + 2 * 1e-6;
     ck_assert_double_eq_tol(t->lost_s, 0.5 / 2, 1e-9);
     ck_assert_double_eq_tol(t->repair_s, 0.25 / 2, 1e-9);
     ck_assert_double_eq_tol(t->restart_s, (3 + copy_s) / 2, 1e-6);
@@ -249,8 +249,8 @@ TEST(a_restart_that_fails_starts_again)
  */
 TEST_RANGE(workers_wait_for_a_failed_one_until_the_deadline, 0, 3)
 {
-    static const int variants[] = {0, 2, 3}; /* values of the option `variant`: paper, shared_copy
-                                              * and pull */
+    /* values of the option `variant`: paper, shared_copy and pull */
+    static const int variants[] = {0, 2, 3};
     static dsgd_failure_event event = {0, 5, DSGD_REPAIR_NEVER};
     support_case *c = pairs(4, 200, variants[_i] == 3 ? -1 : 1);
     fail_at(c, 1, &event);
@@ -258,9 +258,8 @@ TEST_RANGE(workers_wait_for_a_failed_one_until_the_deadline, 0, 3)
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_ge(got.steps, (3 * (200 - 10) + 5) / 4.0 * 0.99);
     ck_assert_double_le(got.steps, (3 * 200 + 5) / 4.0);
-    ck_assert_int_eq(got.failures.detect_s > 1,
-                     variants[_i] != 2); /* with variant 2 (shared_copy), no worker waits for the
-                                          * failed worker */
+    /* with variant 2 (shared_copy), no worker waits for the failed worker */
+    ck_assert_int_eq(got.failures.detect_s > 1, variants[_i] != 2);
 }
 
 /**
@@ -288,9 +287,11 @@ TEST(the_first_gradients_of_a_step_are_enough)
     SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 60.25});
     fail_at(c, 2, events)->restart_s = 1;
     const dsgd_run_result got = support_ok(c)->result;
-    const double away = 21 + 0.5 + 1, gone = 30; /* seconds for which worker 1 (away) and worker 0
-                                                  * (gone) are away; each step drops the last of
-                                                  * four gradients */
+    /*
+     * seconds for which worker 1 (away) and worker 0 (gone) are away; each step drops the last of
+     * four gradients
+     */
+    const double away = 21 + 0.5 + 1, gone = 30;
     ck_assert_double_eq_tol(got.failures.lost_s, (0.5 + 0.5) / 4, 1e-3);
     ck_assert_double_eq_tol(got.failures.repair_s, (20 + 29.75) / 4, 1e-3);
     ck_assert_double_ge(got.steps, (4 * 60 - away - gone - 3) / 4);
@@ -347,8 +348,8 @@ TEST_RANGE(an_algorithm_with_tokens_restarts, 0, 2)
     fail_at(c, 1, &event);
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq(got.steps, 20);
-    ck_assert_double_eq_tol(got.failures.detect_s, 10,
-                            1e-9); /* mean detection time over all workers */
+    /* mean detection time over all workers */
+    ck_assert_double_eq_tol(got.failures.detect_s, 10, 1e-9);
 }
 
 /**
@@ -378,8 +379,8 @@ TEST(a_rejoining_worker_waits_for_its_answer_only)
     OPTIONS(c, {"period", 5}, {"delay", 5});
     SET(c, workload.bytes = 1e9, config.until = (dsgd_until){.seconds = 9.75});
     fail_at(c, 1, &event)->restart_s = 2;
-    const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* time of the answer's bytes, plus the latency
-                                                    * of the request and of the answer */
+    /* time of the answer's bytes, plus the latency of the request and of the answer */
+    const double answer_s = 1e9 / 10e9 + 2 * 1e-6;
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
 }
 
@@ -536,8 +537,8 @@ TEST_RANGE(running_workers_continue_and_wait_for_a_copy, 0, 2)
     const dsgd_failure_times *t = &got->result.failures;
     const double known_s = 4.5 + 2 + 3, joins_s = known_s + 17, copied_s = joins_s + 3 + 5e9 / 10e9;
     ck_assert_double_eq_tol(t->lost_s, 0.5 / 4, 1e-3);
-    ck_assert_double_eq_tol(t->detect_s, 3 * 1.5 / 4,
-                            1e-3); /* the other workers ended their step at 5 s */
+    /* the other workers ended their step at 5 s */
+    ck_assert_double_eq_tol(t->detect_s, 3 * 1.5 / 4, 1e-3);
     ck_assert_double_eq_tol(t->repair_s, 20.25 / 4, 1e-3);
     ck_assert_double_eq_tol(t->restart_s,
                             (3 * 3 + copied_s - 24.75 + 3 * (copied_s - (joins_s + 1))) / 4, 1e-3);
@@ -620,8 +621,8 @@ TEST(goodput_of_a_quorum_equals_its_closed_form)
      * Each other worker waits 3.5 s.
      */
     const double t_s = (0.5 + 4 + 1 + (P - 1) * 3.5) / P;
-    const double f_per_s = N / got.steps; /* number of failures per second of useful time; a step
-                                           * takes one second */
+    /* number of failures per second of useful time; a step takes one second */
+    const double f_per_s = N / got.steps;
     ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
 }
 
@@ -681,8 +682,8 @@ TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithm
     }
     dsgd_failures_config *f = fail_at(c, 1, &event);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 1);
-    c->config.until = (dsgd_until){.seconds = 18.75}; /* the run ends during the first step of a
-                                                       * period */
+    /* the run ends during the first step of a period */
+    c->config.until = (dsgd_until){.seconds = 18.75};
     const support_outcome *got = support_ok(c);
     const size_t n = got->n_params * sizeof *got->x;
     ck_assert_double_gt(got->result.failures.restart_s, 0);
@@ -855,9 +856,11 @@ TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
                 ck_assert_double_eq_tol(got->x[k * n + i], z, 1e-7);
     }
     ck_assert_double_eq_tol(most, least, 1e-4);
-    ck_assert_double_eq_tol(exp2(round(log2(most))), most,
-                            1e-4); /* the weight w is a power of 2, because a worker keeps half of
-                                    * its weight when it sends the other half */
+    /*
+     * the weight w is a power of 2, because a worker keeps half of its weight when it sends the
+     * other half
+     */
+    ck_assert_double_eq_tol(exp2(round(log2(most))), most, 1e-4);
 }
 
 /**
@@ -867,8 +870,8 @@ TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
 TEST(wagma_has_the_mean_of_the_running_workers)
 {
     enum { P = 8 };
-    support_case *c = differ("eager_solo", 0, 1e9, 1); /* the failure is after the end of the run
-                                                        * and changes nothing */
+    /* the failure is after the end of the run and changes nothing */
+    support_case *c = differ("eager_solo", 0, 1e9, 1);
     const support_outcome *first = support_ok(c);
     c = differ("wagma", 3, 0, DSGD_REPAIR_NEVER);
     OPTIONS(c, {"group", P}, {"period", 2});
@@ -1070,8 +1073,8 @@ static const support_outcome *expect_the_same_again(support_case *c)
     const dsgd_failure_times *t = &got->result.failures;
     const size_t n = (size_t)c->config.workers * got->n_params * sizeof *got->x;
     dsgd_failure_times of_threads = again->result.failures;
-    of_threads.listed =
-        t->listed; /* the pointers of the two runs differ, and both arrays are freed */
+    /* the pointers of the two runs differ, and both arrays are freed */
+    of_threads.listed = t->listed;
     ck_assert_mem_eq(t, &of_threads, sizeof *t);
     ck_assert_mem_eq(got->x, again->x, n);
     ck_assert_double_eq(got->result.virtual_s, again->result.virtual_s);

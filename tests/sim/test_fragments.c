@@ -101,8 +101,8 @@ static void asks_a_server(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 
 static void publishes(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    static dsgd_partial *partial[MEMBERS]; /* partial collectives of the members, in the simulating
-                                            * process */
+    /* partial collectives of the members, in the simulating process */
+    static dsgd_partial *partial[MEMBERS];
     if (partial[self->rank] == NULL)
         partial[self->rank] =
             dsgd_partial_new(self, (dsgd_partial_spec){.initiator = DSGD_EACH_IN_TURN}, NULL);
@@ -135,11 +135,14 @@ enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 
 /* --- test algorithms -------------------------------------------------------------------------- */
 
-static part_verb *tested; /* verb that the run calls; this variable and the variables below are set
-                           * before the simulation forks */
+/*
+ * verb that the run calls; this variable and the variables below are set before the simulation
+ * forks
+ */
+static part_verb *tested;
 static enum { WHOLE, AS_FRAGMENTS, AS_RANGES, NESTED } way;
-static bool steps_before; /* if true, a local step precedes the verb, so pieces of x are still being
-                           * computed */
+/* if true, a local step precedes the verb, so pieces of x are still being computed */
+static bool steps_before;
 
 static void in_parts(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
@@ -215,9 +218,8 @@ SUITE(fragments, "fragments", .seconds = 60);
 TEST_RANGE(verb_on_all_parts_equals_verb_on_the_whole, 0, 2 * N_VERBS)
 {
     support_case *c = case_of(_i / 2);
-    steps_before =
-        _i % 2 == 1 && !verbs[_i / 2].asks; /* with such a verb, a worker that answers
-                                             * must not change its model at the same time */
+    /* with such a verb, a worker that answers must not change its model at the same time */
+    steps_before = _i % 2 == 1 && !verbs[_i / 2].asks;
     for (int blocking = 0; blocking < 2; blocking++) {
         c->config.exchange.blocking = blocking == 1;
         way = WHOLE;

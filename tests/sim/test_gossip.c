@@ -170,8 +170,11 @@ TEST_RANGE(changes_propagate_as_fast_as_predicted, 0, SUPPORT_SLOW ? 4 : 14)
 {
     static const struct {
         const char *algorithm;
-        graph graph; /* graph of a gossip algorithm; if the graph has no kind, only an option and
-                      * its value are set */
+        /*
+         * graph of a gossip algorithm; if the graph has no kind, only an option and its value are
+         * set
+         */
+        graph graph;
         long from, to;
     } spread[] = {
         {"allreduce", {.workers = 16}, 1, 1},
@@ -264,8 +267,8 @@ static double neighbours_only_s(int workers, long steps)
     return mean_s;
 }
 
-TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0,
-           SUPPORT_SLOW ? 0 : 2) /* _i is 1 if exchanges overlap */
+/** _i is 1 if exchanges overlap. */
+TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0, SUPPORT_SLOW ? 0 : 2)
 {
     static const long pieces[] = {1, 2, 4, 8, 16, 32};
     const double synchronous_s = step_s((travel){"allreduce", 1, true, true});

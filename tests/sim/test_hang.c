@@ -314,7 +314,8 @@ static support_case *bounded(const char *algorithm, int workers, int bound)
 
 SUITE(hang, "hang", .seconds = 120);
 
-TEST_RANGE(an_endless_wait_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: fault and bound */
+/** _i selects the fault, and the bound that ends the run. */
+TEST_RANGE(an_endless_wait_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS)
 {
     support_case *c = bounded(NULL, WORKERS, _i % N_BOUNDS);
     c->config.algorithm = faults[_i / N_BOUNDS].algorithm;
@@ -385,8 +386,8 @@ TEST(a_failure_after_the_end_stops_no_worker)
 TEST_RANGE(a_failing_worker_completes_begun_exchanges, 0, 2)
 {
     support_case *c = support_new("dasgd", 4);
-    dsgd_failure_event stop = {.worker = 0, .at_s = 1.5}; /* the step of worker 0 ends at 2 s and
-                                                           * then starts an average */
+    /* the step of worker 0 ends at 2 s and then starts an average */
+    dsgd_failure_event stop = {.worker = 0, .at_s = 1.5};
     support_dies(c, 1, &stop);
     OPTIONS(c, {"tau", 2}, {"d", 1});
     c->workload.step_s = 1;
@@ -427,8 +428,8 @@ TEST(a_run_does_not_hang_on_a_slow_network)
     }
 }
 
-TEST_RANGE(a_run_with_late_workers_does_not_hang, 0,
-           support_n_algorithms()) /* _i is the algorithm */
+/** _i is the index of the algorithm. */
+TEST_RANGE(a_run_with_late_workers_does_not_hang, 0, support_n_algorithms())
 {
     for (int i = 0; i < N_LATE * N_BOUNDS * 2; i++) {
         support_case *c = bounded(dsgd_algorithms[_i]->name, WORKERS, i % N_BOUNDS);
@@ -436,8 +437,8 @@ TEST_RANGE(a_run_with_late_workers_does_not_hang, 0,
         support_no_learning(c);
         support_set(dsgd_entry_find(dsgd_imbalance_kinds, how[0]), support_imbalance(c, how[0]),
                     how[1], strtod(how[2], NULL));
-        c->workload.bytes =
-            i / N_BOUNDS / N_LATE == 0 ? 30e9 : 1e6; /* a vector of 30 GB takes 3 s */
+        /* a vector of 30 GB takes 3 s */
+        c->workload.bytes = i / N_BOUNDS / N_LATE == 0 ? 30e9 : 1e6;
         SET(c, config.exchange.pieces = 3, config.exchange.blocking = i % 2 == 0);
         support_ok(c);
     }

@@ -8,8 +8,8 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-static const double bandwidth = 10e9, latency_s = 1e-6; /* bandwidth and latency of the platform
-                                                         * that support_new() makes */
+/* bandwidth and latency of the platform that support_new() makes */
+static const double bandwidth = 10e9, latency_s = 1e-6;
 static const double rounding = 1e-9;
 
 /**
@@ -129,13 +129,13 @@ TEST(a_slow_peer_slows_a_swarm_by_its_share)
     /* The time of a micro-batch in a stage, forward and backward, is `pass`. */
     const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d;
     support_case *c = swarm_of("local_sgd", 1, (int64_t)d, (int64_t)k, 64);
-    c->platform.host_bandwidth_bytes_per_s = 1e30; /* unlimited links make the sums of gradients
-                                                    * free */
+    /* unlimited links make the sums of gradients free */
+    c->platform.host_bandwidth_bytes_per_s = 1e30;
     c->platform.host_latency_s = 0;
     ck_assert_double_eq_tol(step_s(c), pass * (64 / k + d - 1), 16 * rounding);
     ck_assert_double_eq_tol(support_ok(c)->result.bubble_share, 3 / (16 + 3.0), rounding);
-    IMBALANCE(c, "slow", {"worker", 4 + 2},
-              {"factor", slow}); /* the slow host is a peer of stage 1 */
+    /* the slow host is a peer of stage 1 */
+    IMBALANCE(c, "slow", {"worker", 4 + 2}, {"factor", slow});
     const double swarm_s = step_s(c), least_s = pass * 64 / (k - 1 + 1 / slow);
     ck_assert_double_ge(swarm_s, least_s);
     ck_assert_double_le(swarm_s, least_s + (d + slow) * pass);
@@ -170,8 +170,8 @@ TEST(peers_sum_the_gradients_of_their_stage)
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * 40e9, 100);
     c->workload.inner.pipeline.jobs = 2;
     ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 10e9 / bandwidth), 1e-6);
-    c = swarm_of("local_sgd", 1, 2, 2, 2); /* each peer takes half of the micro-batches, in whole
-                                            * numbers */
+    /* each peer takes half of the micro-batches, in whole numbers */
+    c = swarm_of("local_sgd", 1, 2, 2, 2);
     const double bytes = 5e9;
     SET(c, workload.bytes = 8, workload.inner.activation_bytes = bytes);
     ck_assert_double_eq_tol(step_s(c), 8 + 2 * (bytes / 2 / bandwidth + latency_s), 1e-4);
@@ -211,8 +211,8 @@ TEST(a_layer_of_a_tensor_group_includes_its_sums)
         ck_assert_double_eq_tol(step_s(c), 16.0 / t + 4 * layers * sum_s, 1e-7);
         ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 4 * layers * 2 * (t - 1) * n,
                                 1e3);
-        c->workload.inner.shards = 2; /* each shard has half of the samples, and a gather takes only
-                                       * its latency */
+        /* each shard has half of the samples, and a gather takes only its latency */
+        c->workload.inner.shards = 2;
         c->workload.bytes = 8;
         const double half_s = sum_s - 2 * (t - 1) * n / 2 / t / bandwidth;
         ck_assert_double_eq_tol(step_s(c), 8.0 / t + 4 * layers * half_s, 1e-4);
@@ -228,11 +228,10 @@ TEST(shards_gather_layers_during_computation)
         make_transformer(c, (int64_t)layers);
         SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.bytes = bytes[k],
             workload.inner.shards = 2);
-        const double pass_s =
-            16 / 2 / layers /
-            2; /* time in seconds of a layer for half of the samples, in one pass */
-        const double g =
-            latency_s + bytes[k] / layers / 2 / bandwidth; /* time in seconds to gather a layer */
+        /* time in seconds of a layer for half of the samples, in one pass */
+        const double pass_s = 16 / 2 / layers / 2;
+        /* time in seconds to gather a layer */
+        const double g = latency_s + bytes[k] / layers / 2 / bandwidth;
         const double forward_s = g + pass_s + (layers - 1) * fmax(g, pass_s);
         const double backward_s = g + pass_s + (layers - 1) * fmax(2 * g, pass_s) + g;
         ck_assert_double_eq_tol(step_s(c), forward_s + backward_s, 1e-6);
@@ -322,8 +321,8 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
     support_case *c = late_pair(4, 40e9);
     const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
-    c->platform.staging_s_per_byte = 1 / bandwidth; /* each host also copies its part between device
-                                                     * and host memory */
+    /* each host also copies its part between device and host memory */
+    c->platform.staging_s_per_byte = 1 / bandwidth;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
     c->platform.staging_s_per_byte = 0;
     dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
@@ -341,8 +340,8 @@ TEST(other_algorithms_also_use_all_nics_of_a_worker)
     const char *const others[] = {"d_psgd",  "sgp",   "gradient_tracking", "a_psgd", "ssp",
                                   "ad_psgd", "dedloc"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
-        double bytes[2]; /* bytes that all workers send in a minute; a server has one NIC in both
-                          * cases */
+        /* bytes that all workers send in a minute; a server has one NIC in both cases */
+        double bytes[2];
         for (int inner = 0; inner < 2; inner++) {
             support_case *c = pipelines(others[k], 2, inner ? 4 : 1, 1);
             SET(c, workload.step_s = 0.001, workload.bytes = 40e9,
@@ -359,26 +358,26 @@ TEST(other_algorithms_also_use_all_nics_of_a_worker)
  */
 TEST(pieces_are_ready_when_their_stage_is)
 {
-    support_case *c =
-        late_pair(2, 40e9); /* each half of the vector takes two rounds of one second */
+    /* each half of the vector takes two rounds of one second */
+    support_case *c = late_pair(2, 40e9);
     c->config.exchange.overlap = true;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
     dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
-    c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 1 needs eight seconds for its exchange,
-                                                   * from second 12 of 16 on */
+    /* stage 1 needs eight seconds for its exchange, from second 12 of 16 on */
+    c->platform.hosts = (dsgd_structs){1, &slow};
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-4);
     c->platform.hosts.n = 0;
     /* With one host, the whole exchange of four seconds starts after the only chunk is ready. */
     c->workload.inner.pipeline.stages = 1;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
-    c->config.exchange.pieces = 8; /* the chunks of a stage become ready one after another, as on
-                                    * one host */
+    /* the chunks of a stage become ready one after another, as on one host */
+    c->config.exchange.pieces = 8;
     const double one = support_ok(c)->result.exposed_mean_s;
     c->workload.inner.tensor = 2;
     make_transformer(c, 4);
     c->platform.host_latency_s = 1e-12;
-    c->workload.step_s =
-        32; /* with two hosts, the step and the exchange each take half of the time */
+    /* with two hosts, the step and the exchange each take half of the time */
+    c->workload.step_s = 32;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
 }
 
@@ -395,8 +394,8 @@ TEST(a_job_exchanges_its_part_while_the_next_computes)
     SET(c, workload.inner.pipeline.micro_batches = 1, workload.inner.pipeline.jobs = 2);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
     ck_assert_double_eq_tol(support_ok(c)->result.step_mean_s, 12 + 2, 1e-4);
-    make_transformer(c, 3); /* the transformer has stages of 2 layers and 1 layer, and each job has
-                             * all layers */
+    /* the transformer has stages of 2 layers and 1 layer, and each job has all layers */
+    make_transformer(c, 3);
     c->platform.host_bandwidth_bytes_per_s = 1e30;
     ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
 }
@@ -439,8 +438,8 @@ TEST(a_stage_continues_without_a_peer)
     c->config.failures.restart_s = 2;
     c->config.failures.checkpoint.bytes = 8e30; /* state of both stages, in bytes */
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, 6 / 6.0, 1e-6);
-    events[0] = (dsgd_failure_event){0, 9.5, 26, -1}; /* in this event, the whole worker fails, and
-                                                       * all workers restart */
+    /* in this event, the whole worker fails, and all workers restart */
+    events[0] = (dsgd_failure_event){0, 9.5, 26, -1};
     c->config.failures.checkpoint = (dsgd_checkpoint){.every = 1};
     r = &support_ok(c)->result;
     ck_assert_double_eq_tol(r->virtual_s, 4 * 9 + 0.5 + 26 + 2, 70 * rounding);
@@ -459,8 +458,8 @@ TEST(a_peer_that_fails_during_a_step_loses_its_work)
     c->workload.inner.pipeline.stages = 1;
     c->config.failures.events = (dsgd_structs){1, events};
     c->config.failures.detect_s = 1;
-    const dsgd_run_result *const r =
-        &support_ok(c)->result; /* the step has 16 s of work in total */
+    /* the step has 16 s of work in total */
+    const dsgd_run_result *const r = &support_ok(c)->result;
     ck_assert_double_eq_tol(r->virtual_s, 16 + 16 + 8 + 8, 48 * rounding);
     ck_assert_double_eq_tol(r->failures.lost_s, 3 / 2.0, 1e-9);
 }

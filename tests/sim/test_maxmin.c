@@ -165,8 +165,8 @@ enum { PARTS = 6, N_EXPERIMENTS = (SUPPORT_SLOW ? 1 : 6) * N_KINDS };
 
 SUITE(maxmin, "maxmin", .seconds = 300);
 
-TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i is the index of the first of the test's
-                                                       * experiments */
+/** _i is the index of the first of the test's experiments. */
+TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS)
 {
     double messages = 0;
     for (int i = _i; i < N_EXPERIMENTS; i += PARTS) {
@@ -205,8 +205,8 @@ static support_case *new_even(int algorithm, int ground)
     return c;
 }
 
-TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0,
-           4) /* _i selects whether steps take the same time, and the network (see new_even()) */
+/** _i selects whether steps take the same time, and the network (see new_even()). */
+TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4)
 {
     for (int i = 0; i < 2 * support_n_algorithms(); i += SUPPORT_SLOW ? 7 : 1) {
         support_case *const c = new_even(i / 2, _i);
@@ -229,8 +229,8 @@ static const struct {
     dsgd_platform_topology topology;
     unsigned timed_by;
 } files[] = {{DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_FLOWS},
-             {DSGD_TOPOLOGY_GROUPS,
-              DSGD_TIMED_BY_SIMGRID}}; /* the limits of single flows are not shared links */
+             /* the limits of single flows are not shared links */
+             {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}};
 
 TEST_ROWS(shared_links_of_a_file_are_timed_by_flows, files)
 {
@@ -270,9 +270,9 @@ TEST_ROWS(a_run_reports_the_code_that_timed_its_messages, timed)
     support_case *const c = support_new(timed[_i].algorithm, timed[_i].workers);
     c->config.network = timed[_i].network;
     c->config.until.steps = 16;
+    /* with this option, the reductions and broadcasts of the algorithm are simulated */
     if (strcmp(timed[_i].algorithm, "hierarchical") == 0)
-        support_option(c, "between", 1); /* with this option, the reductions and broadcasts of the
-                                          * algorithm are simulated */
+        support_option(c, "between", 1);
     ck_assert_str_eq(dsgd_timed_by_name(support_ok(c)->result.timed_by), timed[_i].word);
 }
 

@@ -367,8 +367,10 @@ TEST(a_deadline_ends_the_wait_for_the_third)
     const support_outcome *got = support_ok(with_one_late());
     ck_assert_double_eq(got->note[0], 2);
     ck_assert_double_eq_tol(got->note[2], 3 * 1.2, 3 * 4e-4);
-    patience_s = 0.4; /* with this patience the late worker is in time, because all workers start
-                       * each step together */
+    /*
+     * with this patience the late worker is in time, because all workers start each step together
+     */
+    patience_s = 0.4;
     got = support_ok(with_one_late());
     ck_assert_double_eq(got->note[0], 3);
     ck_assert_double_eq(got->note[1], 1 + 2 + 3);
@@ -455,8 +457,8 @@ static void dropped_work(dsgd_node *self)
 
 TEST_ALGORITHM(dropping, .work = dropped_work, .serve = dropping_serve);
 
-TEST_RANGE(samples_of_dropped_messages_do_not_count, 0,
-           2) /* if _i is 0, workers wait for an answer */
+/** If _i is 0, workers wait for an answer. */
+TEST_RANGE(samples_of_dropped_messages_do_not_count, 0, 2)
 {
     support_case *c = support_of(&dropping, 1);
     SET(c, config.params = _i == 0 ? NULL : c, config.until.steps = 10);

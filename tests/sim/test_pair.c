@@ -88,8 +88,11 @@ TEST_ALGORITHM(pairs, .work = pairs_work, .assist = pairs_assist);
 TEST(pair_averaging_keeps_the_mean_under_message_delay)
 {
     support_case *c = support_of(&pairs, 16);
-    c->workload.bytes = 3e9; /* a vector takes 0.3 s in each direction, so exchanges overlap with
-                              * other exchanges and with steps */
+    /*
+     * a vector takes 0.3 s in each direction, so exchanges overlap with other exchanges and with
+     * steps
+     */
+    c->workload.bytes = 3e9;
     support_imbalance_number(c, "ramp", "seconds", 0.013);
     support_expect_kept_mean(c);
 }
@@ -108,9 +111,9 @@ TEST_RANGE(averaging_in_pairs_converges_to_one_model, 0, 10)
     support_option(c, "variant", ways[_i].variant);
     if (ways[_i].variant == SHARED_COPY)
         support_option(c, "averagings", 1);
+    /* with vectors of this size, a worker makes one averaging per step */
     if (ways[_i].variant == GOSSIP_PROCESS)
-        c->workload.bytes =
-            5e9; /* with vectors of this size, a worker makes one averaging per step */
+        c->workload.bytes = 5e9;
     if (ways[_i].graph != NULL)
         support_spec(c, "graph", ways[_i].graph);
     ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* the initial values are between 0 and 1 */

@@ -387,8 +387,8 @@ TEST_RANGE(equal_peers_take_the_time_of_parallel_pipelines, 1, 5)
 }
 
 /*
- * One of K peers takes s times as long as the others. Its stage finishes K - 1 + 1 / s micro-
- * batches in the time in which another peer finishes one. The pipeline takes the time of this
+ * One of K peers takes s times as long as the others. Its stage finishes K - 1 + 1 / s
+ * micro-batches in the time in which another peer finishes one. The pipeline takes the time of this
  * stage, plus the way in and out and one micro-batch of the slow peer. With fixed pipelines
  * instead, one pipeline of N / K micro-batches takes s times as long, and all wait for it.
  */
@@ -523,8 +523,8 @@ TEST_RANGE(every_micro_batch_counts_once, 0, 60)
     run_uneven(&t, (uint64_t)_i);
     const double before_s = t.times.makespan_s;
     dsgd_absence away[AWAY];
-    for (int64_t i = 0; i < AWAY; i++) { /* one peer of each stage is away at a time, and some peers
-                                          * fail twice */
+    /* one peer of each stage is away at a time, and some peers fail twice */
+    for (int64_t i = 0; i < AWAY; i++) {
         const double since_s =
             before_s *
             (0.3 * (double)i +

@@ -59,8 +59,8 @@ TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9)
 
 /* --- servers with a high latency -------------------------------------------------------------- */
 
-static const double far_s = 10e-3; /* the bytes of a message of 1 kB take a hundred thousandth of
-                                    * this latency */
+/* the bytes of a message of 1 kB take a hundred thousandth of this latency */
+static const double far_s = 10e-3;
 
 /** Makes a run with steps of 1 s and messages of 1 kB over a high latency. */
 static support_case *far_away(const char *algorithm, int workers, int network)
@@ -142,8 +142,8 @@ TEST_RANGE(a_request_leaves_while_a_push_is_in_flight, 0, 2)
     support_option(c, "delay", 1);
     IMBALANCE(c, "slow", {"worker", 1}, {"factor", 1 + 1.6 * far_s});
     SET(c, config.steps_each = 0, config.until.steps = 1);
-    const double bytes_s = (3 * 1e3 + 8) / bandwidth; /* an upper limit; without the time of the
-                                                       * bytes, the result would be 4 latencies */
+    /* an upper limit; without the time of the bytes, the result would be 4 latencies */
+    const double bytes_s = (3 * 1e3 + 8) / bandwidth;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1 + 4 * far_s, bytes_s);
 }
 

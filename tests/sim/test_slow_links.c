@@ -62,8 +62,8 @@ TEST_RANGE(a_message_waits_for_a_slow_link, 0, 3 * 3)
  */
 TEST_RANGE(a_worker_link_event_slows_all_its_hosts, 0, 2)
 {
-    const int of = _i; /* if 0, the event slows the worker; if 1, it slows the island of its second
-                        * host */
+    /* if 0, the event slows the worker; if 1, it slows the island of its second host */
+    const int of = _i;
     dsgd_link_event event = {
         of == 0 ? DSGD_PER_WORKER : DSGD_PER_ISLAND, of == 0 ? 3 : 7, -1, 6, 0, 3, 0};
     support_case *c = message(&event, 1);
@@ -105,9 +105,8 @@ TEST_RANGE(the_limits_of_a_group_have_the_factor, 0, 3 * 3 * 2)
     SET(c, platform.topology = DSGD_TOPOLOGY_GROUPS, platform.group_hosts = 3,
         platform.group_flow_bytes_per_s = by_flow ? 5e9 : 20e9,
         platform.group_bytes_per_s = by_flow ? 100e9 : 5e9);
-    const bool counts =
-        of == 1 || (of == 0 && (by_flow || f == 0)); /* an event of a pair changes only the limit of
-                                                      * a flow, unless it cuts the pair */
+    /* an event of a pair changes only the limit of a flow, unless it cuts the pair */
+    const bool counts = of == 1 || (of == 0 && (by_flow || f == 0));
     ck_assert_double_eq_tol(support_ok(c)->note[0], 20 + (counts ? 4 * (1 - f) : 0) + latency_s,
                             1e-9);
 }
@@ -131,8 +130,8 @@ TEST(random_outages_cost_their_share)
     support_case *c = message(&event, 1);
     c->workload.bytes = 1e14;
     const double got_s = support_ok(c)->note[0];
-    ck_assert_double_eq_tol(got_s, 15000, 500); /* with about 1,000 outages, three standard
-                                                 * deviations are 500 s */
+    /* with about 1,000 outages, three standard deviations are 500 s */
+    ck_assert_double_eq_tol(got_s, 15000, 500);
     ck_assert_double_eq(support_ok(c)->note[0], got_s);
 }
 

@@ -144,8 +144,10 @@ static void answering_serve(dsgd_node *self)
         dsgd_send(self, dsgd_recv(self, INFINITY)->from, NULL, NULL, 0);
 }
 
-static bool beside; /* if true, a worker sends its request during its gradient; if false, it sends
-                     * it after the gradient */
+/*
+ * if true, a worker sends its request during its gradient; if false, it sends it after the gradient
+ */
+static bool beside;
 
 static void asking_work(dsgd_node *self)
 {

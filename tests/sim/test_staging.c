@@ -123,8 +123,8 @@ TEST(copies_of_pieces_overlap_with_exchanges)
     const double exchange_s = support_ok(c)->result.virtual_s / 10 - 1;
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 5 * copy_s / 4 + exchange_s / 4);
-    c->platform.staging_s_per_byte = 0.1e-9; /* with this staging, a copy takes less time than an
-                                              * exchange */
+    /* with this staging, a copy takes less time than an exchange */
+    c->platform.staging_s_per_byte = 0.1e-9;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * 0.1e-9 * bytes / 4 + exchange_s);
 }
 

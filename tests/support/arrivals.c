@@ -14,13 +14,15 @@
 typedef struct pace {
     double *x, *g, *v; /* model, gradient and momentum, [n] values each */
     double *old; /* model that the worker fetched last from the server, [n] values */
-    double began_s, ends_s; /* start and end of the current computation; the end is INFINITY if the
-                             * worker computes nothing */
+    /*
+     * start and end of the current computation; the end is INFINITY if the worker computes nothing
+     */
+    double began_s, ends_s;
     bool waits; /* true while the worker waits for permission to start its next computation */
     double since_s; /* time at which the worker started to wait */
     long begun; /* number of computations that the worker has started */
-    long finished; /* number of computations that the worker has completed; cancelled computations
-                    * do not count */
+    /* number of computations that the worker has completed; cancelled computations do not count */
+    long finished;
     long fetched; /* version number of the server's model that the worker fetched last */
     long left; /* number of local steps left in the worker's round */
 } pace;
@@ -412,8 +414,8 @@ void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options optio
     arrivals a = arrivals_new(p, r);
     double *const round_s =
         kept(calloc((size_t)p->workers, sizeof *round_s)); /* start time of each worker's round */
-    double over_s = INFINITY; /* end time of the grace period, or INFINITY if no grace period is
-                               * running */
+    /* end time of the grace period, or INFINITY if no grace period is running */
+    double over_s = INFINITY;
     int present = 0;
     for (int w = 0; w < p->workers; w++)
         a.worker[w].left = options.local_steps[w];

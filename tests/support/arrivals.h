@@ -17,19 +17,27 @@
 
 /** The results of an emulation: models, times and counts. */
 typedef struct arrivals_result {
-    double *x; /* final models of the workers, in the caller's array [workers][n]; NULL if the
-                * caller does not need the models */
-    double *center; /* final model of the server, in the caller's array [n]; NULL if the caller does
-                     * not need the model */
+    /*
+     * final models of the workers, in the caller's array [workers][n]; NULL if the caller does not
+     * need the models
+     */
+    double *x;
+    /*
+     * final model of the server, in the caller's array [n]; NULL if the caller does not need the
+     * model
+     */
+    double *center;
     double end_s; /* end time of the last computation that was not cancelled */
     double updates; /* number of updates of the server; in DSGD-AAU, number of virtual iterations */
     double epochs; /* number of completed epochs (only DSGD-AAU) */
     double dropped; /* number of gradients that the server dropped because they came too late */
-    double cancelled, lost_s; /* number of cancelled computations, and the seconds of computation
-                               * that they lost */
+    /* number of cancelled computations, and the seconds of computation that they lost */
+    double cancelled, lost_s;
     double waited_s; /* total time that ready workers waited before they continued */
-    emulation_lag delay; /* number of versions of the server's model between a worker's fetch and
-                          * the use of its gradient */
+    /*
+     * number of versions of the server's model between a worker's fetch and the use of its gradient
+     */
+    emulation_lag delay;
 } arrivals_result;
 
 /**
@@ -69,8 +77,8 @@ void arrivals_ringmaster(const emulation_problem *p, long delay, bool cancels, a
 
 /** Options of asynchronous local SGD with Delayed Nesterov at the server. */
 typedef struct arrivals_local_options {
-    const long *local_steps; /* number of local steps in a round of each worker i, H_i; an array
-                              * with [workers] entries */
+    /* number of local steps in a round of each worker i, H_i; an array with [workers] entries */
+    const long *local_steps;
     long period; /* number of arrivals from one momentum update to the next, N */
     double outer_lr, outer_momentum; /* learning rate and momentum (beta) of the outer optimizer */
     double c; /* share of the momentum that each of the N arrivals applies */

@@ -15,8 +15,8 @@ typedef struct emulation emulation;
 
 /** An event that happens to one worker at a given time. */
 typedef struct event {
-    struct event *next; /* next event in the list; it happens later, or at the same time but was
-                         * posted later */
+    /* next event in the list; it happens later, or at the same time but was posted later */
+    struct event *next;
     double at_s;
     void (*run)(emulation *e, int worker, const struct event *now);
     int worker;
@@ -27,16 +27,27 @@ typedef struct event {
 /** The state of one worker of the emulation. */
 typedef struct life {
     long step;
-    size_t ready, done; /* number of pieces in this step that have a gradient, and number of pieces
-                         * that have been exchanged */
+    /*
+     * number of pieces in this step that have a gradient, and number of pieces that have been
+     * exchanged
+     */
+    size_t ready, done;
     double *x, *v, *g;
-    double *b; /* vector that other workers read; it is a send buffer, a shared copy, or the model
-                * of a process */
-    double *old; /* copy of a vector that the worker needs later; it is a sent vector, the last
-                  * fetched model, or the elastic force */
+    /*
+     * vector that other workers read; it is a send buffer, a shared copy, or the model of a process
+     */
+    double *b;
+    /*
+     * copy of a vector that the worker needs later; it is a sent vector, the last fetched model, or
+     * the elastic force
+     */
+    double *old;
     double *applied; /* gradient that the training process hands over to the gossip process */
-    bool hands_over, waits; /* hands_over is true if a handed-over gradient is not applied yet;
-                             * waits is true if the training waits until it is applied */
+    /*
+     * hands_over is true if a handed-over gradient is not applied yet; waits is true if the
+     * training waits until it is applied
+     */
+    bool hands_over, waits;
     bool sends; /* true while an exchange that this active worker has started is in progress */
     long asked; /* number of averagings that the worker has started */
     long left; /* number of averagings that the worker must still make in this step */
@@ -49,13 +60,21 @@ typedef struct life {
 
 /** The state of one piece of the model at one worker, in a partial collective. */
 typedef struct share {
-    long made; /* step in which the oldest content of the send buffer was made; NOTHING if the
-                * buffer is empty */
+    /*
+     * step in which the oldest content of the send buffer was made; NOTHING if the buffer is empty
+     */
+    long made;
     long published; /* last step in which the worker published the piece */
-    long took; /* version of the last sum that the worker used; at a server, the number of pushes
-                * before the last fetch */
-    long lag; /* lag, in versions, of the worker's contribution to the latest version; NOTHING if
-               * the contribution was empty */
+    /*
+     * version of the last sum that the worker used; at a server, the number of pushes before the
+     * last fetch
+     */
+    long took;
+    /*
+     * lag, in versions, of the worker's contribution to the latest version; NOTHING if the
+     * contribution was empty
+     */
+    long lag;
     bool counts; /* true if the worker published its contribution in time for the latest version */
     bool waits;
 } share;
@@ -82,12 +101,15 @@ struct emulation {
      */
     void (*finish)(emulation *e, int worker);
     const void *options;
-    double *sum, *mean; /* sum of the vectors in the current meeting, and mean of the last meeting;
-                         * [n] values each */
-    int *n_met; /* number of workers that have joined the current meeting of each piece, [pieces]
-                 * entries */
-    long *rounds; /* number of past meetings of each piece, or, at a server, number of its pushes;
-                   * [pieces] entries */
+    /* sum of the vectors in the current meeting, and mean of the last meeting; [n] values each */
+    double *sum, *mean;
+    /* number of workers that have joined the current meeting of each piece, [pieces] entries */
+    int *n_met;
+    /*
+     * number of past meetings of each piece, or, at a server, number of its pushes; [pieces]
+     * entries
+     */
+    long *rounds;
     share *shares; /* state of each piece at each worker, [workers][pieces] */
     double *sums; /* sum that each worker's group has made for the latest version, [workers][n] */
     long *latest; /* number of the latest version of each piece, [pieces] entries */
@@ -926,8 +948,8 @@ static void answer(emulation *e, int worker, const event *now)
             continue;
         l[w].arrived = false;
         reply(e, worker, w, averaged(e, w));
-        w = -1; /* the loop restarts from worker 1, because another worker may wait for this answer
-                 */
+        /* the loop restarts from worker 1, because another worker may wait for this answer */
+        w = -1;
     }
 }
 

@@ -38,11 +38,14 @@ typedef struct emulation_problem {
     void (*gradient)(void *argument, int worker, long step, const double *x, double *g);
     void *argument;
     const double *initial; /* initial model of every worker, [n] values */
-    const double *seconds; /* times of the steps, [rows][workers]; step t takes the times in row t
-                            * mod rows */
+    /* times of the steps, [rows][workers]; step t takes the times in row t mod rows */
+    const double *seconds;
     long rows;
-    double backward_s; /* time of the backward pass; if a step is shorter than this time, the whole
-                        * step is the backward pass */
+    /*
+     * time of the backward pass; if a step is shorter than this time, the whole step is the
+     * backward pass
+     */
+    double backward_s;
 } emulation_problem;
 
 /**
@@ -59,8 +62,11 @@ typedef struct emulation_lag {
  */
 typedef struct emulation_result {
     double *x; /* final models of the workers, in the caller's array [workers][n] */
-    double *center; /* model of the server, [n] values; it contains the initial model before the run
-                     * and the final model after the run */
+    /*
+     * model of the server, [n] values; it contains the initial model before the run and the final
+     * model after the run
+     */
+    double *center;
     double end_s; /* time at which the last step ends */
     /**
      * For each gradient of AD-PSGD, the number of averagings of its worker's model between the
@@ -90,8 +96,8 @@ typedef struct emulation_result {
      * worker's last fetch.
      */
     emulation_lag push_versions;
-    double fresh, versions; /* number of contributions that were in time, and number of versions;
-                             * both over all pieces */
+    /* number of contributions that were in time, and number of versions; both over all pieces */
+    double fresh, versions;
     double averagings; /* number of averagings of two models */
 } emulation_result;
 
@@ -118,14 +124,22 @@ void emulation_gossip(const emulation_problem *p,
 /** Options of WAGMA-SGD. The numbers of workers P and of a group S are powers of two. */
 typedef struct emulation_wagma_options {
     int group; /* number of workers in a group, S */
-    long period; /* number of steps between two averages of all models, tau: step t averages them if
-                  * (t + 1) mod tau = 0 */
-    bool cta; /* if true, a worker averages the old model first, and then makes the local step with
-               * its gradient */
-    bool late_check; /* if true, only late workers take (sum + own model) / (S + 1); if false, every
-                      * worker takes it */
-    bool rotates; /* if true, the groups change with each step; if false, the groups of step 0
-                   * remain */
+    /*
+     * number of steps between two averages of all models, tau: step t averages them if (t + 1) mod
+     * tau = 0
+     */
+    long period;
+    /*
+     * if true, a worker averages the old model first, and then makes the local step with its
+     * gradient
+     */
+    bool cta;
+    /*
+     * if true, only late workers take (sum + own model) / (S + 1); if false, every worker takes it
+     */
+    bool late_check;
+    /* if true, the groups change with each step; if false, the groups of step 0 remain */
+    bool rotates;
 } emulation_wagma_options;
 void emulation_wagma(const emulation_problem *p, emulation_wagma_options options,
                      emulation_result *r);
@@ -137,12 +151,18 @@ typedef struct emulation_eager_options {
      * first worker that arrives starts the sum (solo).
      */
     int (*initiator)(const emulation_problem *p, long version);
-    bool discards; /* if true, a late gradient is dropped; if false, it is added to the worker's
-                    * next gradient */
-    long limiter; /* all workers wait for each other in steps t with (t + 1) mod (limiter + 1) = 0;
-                   * if limiter is 0, they never wait */
-    long period; /* models are averaged after each step t with (t + 1) mod period = 0; if period is
-                  * 0, they are never averaged */
+    /* if true, a late gradient is dropped; if false, it is added to the worker's next gradient */
+    bool discards;
+    /*
+     * all workers wait for each other in steps t with (t + 1) mod (limiter + 1) = 0; if limiter is
+     * 0, they never wait
+     */
+    long limiter;
+    /*
+     * models are averaged after each step t with (t + 1) mod period = 0; if period is 0, they are
+     * never averaged
+     */
+    long period;
 } emulation_eager_options;
 void emulation_eager(const emulation_problem *p, emulation_eager_options options,
                      emulation_result *r);
@@ -216,8 +236,8 @@ int emulation_exponential_peer(const emulation_problem *p, int worker, long nth)
  */
 typedef struct emulation_cut {
     int done;
-    double compute_s; /* computation time in seconds; includes the forward pass of a dropped micro-
-                       * batch */
+    /* computation time in seconds; includes the forward pass of a dropped micro-batch */
+    double compute_s;
 } emulation_cut;
 emulation_cut emulation_cut_step(double step_s, int micro_batches, double backward_share,
                                  double threshold_s);
@@ -232,8 +252,10 @@ typedef struct emulation_calibration {
     int workers, micro_batches;
     double backward_share;
     double overhead_s; /* measured step time minus the computation time of the slowest worker */
-    int first; /* number (from 1) of a micro-batch; its earliest end is the lowest candidate for the
-                * threshold */
+    /*
+     * number (from 1) of a micro-batch; its earliest end is the lowest candidate for the threshold
+     */
+    int first;
 } emulation_calibration;
 
 /**

@@ -23,8 +23,8 @@ typedef void oracle_encode(const oracle_encoding *e, oracle_place at, size_t n, 
                            double *q);
 struct oracle_encoding {
     oracle_encode *encode;
-    double density; /* fraction of the values that top_k and random_k keep: k = max(1, floor(n
-                     * density)) */
+    /* fraction of the values that top_k and random_k keep: k = max(1, floor(n density)) */
+    double density;
     long levels; /* number of levels s of the encodings qsgd and uniform */
     double at; /* threshold of the encoding `threshold`, which sets smaller absolute values to 0 */
     /**
@@ -81,9 +81,9 @@ void oracle_momentum_correction(const oracle_problem *p, const oracle_encoding *
 
 /**
  * Emulates Ok-Topk with new thresholds in every step. A worker sends the values whose |a| is at
- * least its k-th largest |a|. A sum is kept if its absolute value is at least the k-th largest non-
- * zero absolute value of the sums. For a piece of n values, k = max(1, floor(n density)). The local
- * step takes sum / P.
+ * least its k-th largest |a|. A sum is kept if its absolute value is at least the k-th largest
+ * non-zero absolute value of the sums. For a piece of n values, k = max(1, floor(n density)). The
+ * local step takes sum / P.
  */
 void oracle_ok_topk(const oracle_problem *p, double density, size_t pieces, double *x);
 
@@ -101,8 +101,11 @@ typedef struct oracle_power_options {
     size_t rank;
     const oracle_matrix *matrix;
     size_t n_matrices;
-    bool both; /* if true, each step makes both products (as in the paper); if false, steps
-                * alternate, left first */
+    /*
+     * if true, each step makes both products (as in the paper); if false, steps alternate, left
+     * first
+     */
+    bool both;
     /**
      * Returns the initial value at (row, column) of a factor. If @p right is true, the factor is q
      * [columns][rank]; if not, the factor is p [rows][rank].

@@ -60,8 +60,8 @@ static void correct_groups(const oracle_problem *p, int group, double *x, double
     memcpy(ahead, sent, (size_t)p->workers * p->n * sizeof *ahead);
     lockstep_average(p, ahead);
     for (size_t i = 0; i < (size_t)p->workers * p->n; i++) {
-        x[i] += ahead[i] - sent[i]; /* the correction is 0 in the first call, because all rows of
-                                     * sent are 0 */
+        /* the correction is 0 in the first call, because all rows of sent are 0 */
+        x[i] += ahead[i] - sent[i];
         sent[i] = x[i];
     }
 }
@@ -126,8 +126,8 @@ static void outer_step(const lockstep *s, const oracle_streaming_options *o, siz
 void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options options,
                              double *global, double *x)
 {
-    const long each =
-        options.period / (long)options.fragments; /* number of steps between two fragments, S */
+    /* number of steps between two fragments, S */
+    const long each = options.period / (long)options.fragments;
     lockstep_require(options.period % (long)options.fragments == 0, "F does not divide H");
     lockstep_require(0 <= options.delay && options.delay < each, "tau is not below H / F");
     lockstep_require_one_start(p);

@@ -27,11 +27,13 @@ typedef struct oracle_level {
 
 /** Options of hierarchical local SGD. */
 typedef struct oracle_hierarchy {
-    const oracle_level *level; /* levels of the hierarchy; periods and groups grow from level to
-                                * level */
+    /* levels of the hierarchy; periods and groups grow from level to level */
+    const oracle_level *level;
     int n_levels;
-    int machine; /* number of consecutive ranks that average their gradients in every step; 1 if no
-                  * ranks do so */
+    /*
+     * number of consecutive ranks that average their gradients in every step; 1 if no ranks do so
+     */
+    int machine;
     /**
      * If true, the highest level uses older models: the models of its groups at its previous
      * averaging. Each group then adds the mean of all these models minus its own model at that
@@ -52,8 +54,8 @@ typedef struct oracle_streaming_options {
     long period; /* number of steps in which each fragment is exchanged once, H; a multiple of F */
     long delay; /* number of steps that an exchange takes, tau; less than H / F */
     double mixing; /* share of the local model that a worker keeps, alpha */
-    double outer_lr, outer_momentum; /* learning rate and Nesterov momentum of the outer step, as in
-                                      * oracle_diloco() */
+    /* learning rate and Nesterov momentum of the outer step, as in oracle_diloco() */
+    double outer_lr, outer_momentum;
 } oracle_streaming_options;
 /**
  * Emulates Streaming DiLoCo. All workers must start with the same model.

@@ -72,12 +72,8 @@ double rig_number(uint64_t salt, uint64_t i)
     return (double)((7919 * i + 104729 * salt + i * i % 613) % 1009) / 1009;
 }
 
-enum {
-    OF_X,
-    OF_LABELS,
-    OF_LENGTHS,
-    OF_PARAMS
-}; /* numbers of random series, one each for features, labels, lengths and parameters */
+/* numbers of random series, one each for features, labels, lengths and parameters */
+enum { OF_X, OF_LABELS, OF_LENGTHS, OF_PARAMS };
 
 static void fill_inputs(const rig_spec *spec, size_t n, dsgd_samples *s)
 {
@@ -187,9 +183,9 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
     s->device = device;
     ck_assert_int_eq(device->open(&s->problem, NULL, 1, &s->context, NULL), DSGD_OK);
     s->x = dsgd_xcalloc(s->network.n_params, sizeof *s->x);
+    /* the loop also sets biases, gains and shifts to random values */
     for (size_t i = 0; i < s->network.n_params; i++)
-        s->x[i] = rig_number(OF_PARAMS, i) - 0.5; /* the loop also sets biases, gains and shifts to
-                                                   * random values */
+        s->x[i] = rig_number(OF_PARAMS, i) - 0.5;
     s->state = dsgd_xcalloc(s->network.n_state + 1, sizeof *s->state);
     dsgd_network_initial_state(&s->network, 5, 3, s->state);
     for (uint32_t i = 0; i < RIG_MOST_SAMPLES; i++)

@@ -16,8 +16,8 @@ typedef struct rig_spec {
     const char *name;
     const char *model;
     dsgd_data_kind kind;
-    uint32_t n_rows, n_columns, width; /* number of rows and columns of a sample, and width of an
-                                        * image */
+    /* number of rows and columns of a sample, and width of an image */
+    uint32_t n_rows, n_columns, width;
     uint32_t n_classes; /* number of classes, or 0 for a regression */
     uint32_t n_samples;
     const char *list; /* name of an option that holds a list, whose values are in `numbers` */

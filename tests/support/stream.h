@@ -16,8 +16,8 @@ static inline uint32_t stream_sample(const dsgd_stream *stream, uint32_t w, uint
 {
     const dsgd_split *const split = stream->split;
     const uint32_t n = split == NULL ? stream->n_samples : split->begin[w + 1] - split->begin[w];
-    if (split != NULL && split->own_batches) { /* first draws a mini-batch of the epoch, and then
-                                                * draws a sample in this mini-batch */
+    /* first draws a mini-batch of the epoch, and then draws a sample in this mini-batch */
+    if (split != NULL && split->own_batches) {
         const uint32_t n_batches = n < stream->batch ? 1 : n / stream->batch;
         const dsgd_draw of_epoch = {stream->seed, DSGD_DRAW_SAMPLES, w, (uint32_t)(t / n_batches),
                                     0};

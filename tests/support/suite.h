@@ -25,10 +25,10 @@
 /** A registered item of a file: a test, the start of a test case, or the start of a suite. */
 typedef struct suite_entry {
     const char *name; /* name of the test case; NULL if the entry is a test */
-    const char *suite; /* name of the suite that starts with this test case; NULL if no suite starts
-                        * here */
-    double seconds; /* time limit in seconds for each test of the test case; if 0, Check's default
-                     * applies */
+    /* name of the suite that starts with this test case; NULL if no suite starts here */
+    const char *suite;
+    /* time limit in seconds for each test of the test case; if 0, Check's default applies */
+    double seconds;
     SFun set_up, tear_down; /* functions that run before and after each test; NULL if not needed */
     bool once; /* if true, set_up and tear_down run once for all tests, in the parent */
     const TTest *test;

@@ -17,8 +17,8 @@
 
 support_outcome *support_current;
 
-static const size_t outcome_bytes = (size_t)1 << 30; /* reserved address space; most of it is never
-                                                      * used */
+/* reserved address space; most of it is never used */
+static const size_t outcome_bytes = (size_t)1 << 30;
 
 void *support_alloc(size_t n, size_t size)
 {
@@ -480,8 +480,8 @@ double *support_plain_sgd(const support_case *c, long steps)
 void support_expect_kept_mean(support_case *c)
 {
     const int p = c->config.workers;
-    c->drop = (dsgd_lr_drop){1, 0}; /* only step 0 trains, so that models differ, and later steps
-                                     * only mix */
+    /* only step 0 trains, so that models differ, and later steps only mix */
+    c->drop = (dsgd_lr_drop){1, 0};
     c->learning.optimizer.decay = (dsgd_structs){1, &c->drop};
     c->learning.optimizer.momentum = 0;
     c->config.until.steps = SUPPORT_MIXING_STEPS + 4;

@@ -57,8 +57,8 @@ typedef struct support_outcome {
     dsgd_error error;
     dsgd_run_result result; /* result of the run; its arrays are in the members below */
     dsgd_point points[SUPPORT_POINTS];
-    dsgd_step_bin step_times[SUPPORT_STEP_BINS]; /* histogram of the step times, to which
-                                                  * result.step_times points */
+    /* histogram of the step times, to which result.step_times points */
+    dsgd_step_bin step_times[SUPPORT_STEP_BINS];
     double ages[SUPPORT_AGES], gradient_ages[SUPPORT_AGES];
     support_load loads[SUPPORT_LOADS];
     size_t n_params;

@@ -153,8 +153,8 @@ TEST_RANGE(a_family_s_inverse_undoes_its_distribution_function, 0, 3)
             const double p = i / 20000.0;
             ck_assert_double_eq_tol(family->cumulative(family->inverse(p, of), of), p, 1e-9);
         }
-        for (double p = 1e-16; p < 0.05; p *= 10) { /* probabilities p of the smallest draws, and 1
-                                                     * - p of the largest draws */
+        /* probabilities p of the smallest draws, and 1 - p of the largest draws */
+        for (double p = 1e-16; p < 0.05; p *= 10) {
             ck_assert(isfinite(family->inverse(p, of)));
             ck_assert_double_le(family->inverse(p, of), family->inverse(10 * p, of));
             ck_assert(isfinite(family->inverse(1 - p, of)));
@@ -244,8 +244,8 @@ TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
     for (int w = 0; w < P; w++) {
         const double factor = ask(&l, 2, P, w, 0) / 2;
         ck_assert_double_eq(ask(&l, 2, P, w, 1 + w % 1000) / 2, factor);
-        if (factor >= 1.2) { /* this worker is an outlier, because 1.2 is five standard deviations
-                              * above 1 */
+        /* this worker is an outlier, because 1.2 is five standard deviations above 1 */
+        if (factor >= 1.2) {
             outliers++;
             outlier_sum += factor;
             ck_assert_double_le(factor, 1.5);
@@ -328,8 +328,8 @@ TEST_RANGE(delay_hits_exactly_its_number_of_workers, 0, 5)
         ck_assert_int_eq(n, late[_i]);
     }
     const double mean = 100.0 * late[_i];
-    for (int w = 0; w < 12; w++) /* all workers must have equally many delays, within five standard
-                                  * deviations */
+    /* all workers must have equally many delays, within five standard deviations */
+    for (int w = 0; w < 12; w++)
         ck_assert_double_le(fabs(hits[w] - mean), 5 * sqrt(mean * (1 - late[_i] / 12.0)) + 1e-9);
 }
 
@@ -445,10 +445,10 @@ static const struct {
 } noises[] = {
     {10, 1e-3, 0.5e-3, 1}, /* with these values, interruptions are drawn one by one */
     {10, 1e-3, 2e-3, 1},
-    {30, 1e-3, 0.5e-3, 1.04}, /* the value is just below the limit, so interruptions are drawn one
-                               * by one */
-    {30, 1e-3, 0.5e-3, 1.05}, /* the value is just above the limit, so one draw gives the sum of the
-                               * interruptions */
+    /* the value is just below the limit, so interruptions are drawn one by one */
+    {30, 1e-3, 0.5e-3, 1.04},
+    /* the value is just above the limit, so one draw gives the sum of the interruptions */
+    {30, 1e-3, 0.5e-3, 1.05},
     {954, 12.8e-6, 7.9e-6, 0.615},
     {200, 1e-3, 2e-3, 10},
 };
@@ -661,8 +661,8 @@ TEST_ROWS(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference, ref
         const double tolerance = references[_i].tolerance;
         if (references[_i].slowest[i] > 0)
             ck_assert_double_eq_tol(slowest / references[_i].slowest[i], 1, tolerance);
-        if (references[_i].median > 0 &&
-            sizes[i] >= 256) /* with few workers, the median differs from the reference */
+        /* with few workers, the median differs from the reference */
+        if (references[_i].median > 0 && sizes[i] >= 256)
             ck_assert_double_eq_tol(median / references[_i].median, 1, tolerance);
         if (references[_i].fastest > 0 && sizes[i] == 1024)
             ck_assert_double_eq_tol(fastest / references[_i].fastest, 1, tolerance);
@@ -776,8 +776,8 @@ TEST(a_name_in_a_list_is_replaced_by_its_entries)
 }
 
 static const struct {
-    const char *content, *sentence; /* content of a file, and the expected error, or NULL if the
-                                     * file is valid */
+    /* content of a file, and the expected error, or NULL if the file is valid */
+    const char *content, *sentence;
 } replays[] = {
     {"worker,step,seconds\n0,0,1\n1,0,2\n0,1,3\n1,1,4\n", NULL},
     {"seconds,note,step,worker\n4,x,1,1\n3,y,1,0\n2,,0,1\n1,,0,0\n", NULL},
@@ -799,14 +799,14 @@ TEST_ROWS(replayed_file_gives_its_seconds_or_an_error, replays)
     const dsgd_status status = list_try("{kind: replay, file: steps.csv}", 2, &l, &error);
     ck_assert_int_eq(status, replays[_i].sentence == NULL ? DSGD_OK : DSGD_EIO);
     ck_assert_has(error.text, replays[_i].sentence == NULL ? "" : replays[_i].sentence);
-    for (int i = 0; i < 8 && status == DSGD_OK; i++) /* after two steps, the run continues at the
-                                                      * first line of the file */
+    /* after two steps, the run continues at the first line of the file */
+    for (int i = 0; i < 8 && status == DSGD_OK; i++)
         ck_assert_double_eq(ask(&l, 99, 2, i % 2, i / 2), 1 + i % 4);
 }
 
 static const struct {
-    const char *content, *sentence; /* content of a file, and the expected error, or NULL if the
-                                     * file is valid */
+    /* content of a file, and the expected error, or NULL if the file is valid */
+    const char *content, *sentence;
 } own_files[] = {
     {"{summary: a, origin: b, entries: [{kind: constant, seconds: 3}]}", NULL},
     {"{summary: a, origin: b}", "entries is missing"},
@@ -1061,8 +1061,8 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
                             4 * gsl_stats_sd(shift, 1, SAMPLES) / sqrt(n) + 1e-12);
     ck_assert_double_le(gsl_stats_sd(mean, 1, SAMPLES), 0.2 * known[_i].mean_s);
     ck_assert_double_le(gsl_stats_sd(shift, 1, SAMPLES), 0.03);
-    if (known[_i].family != &dsgd_family_normal) /* normal values can also be fitted by a shifted
-                                                  * gamma distribution */
+    /* normal values can also be fitted by a shifted gamma distribution */
+    if (known[_i].family != &dsgd_family_normal)
         ck_assert_int_ge(first, SAMPLES * 2 / 3);
 }
 

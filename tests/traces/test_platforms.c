@@ -192,8 +192,8 @@ TEST(a_dragonfly_has_one_gateway_between_groups)
     expect_path(&p, 0, 1, us, 10 * gb); /* the two hosts are on one router */
     expect_path(&p, 0, 2, 1.5 * us, 10 * gb); /* the two hosts are in one chassis */
     expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* the two hosts are in one group */
-    p.host_latency_s = 0; /* if there were latencies, flows with longer paths would get less of a
-                           * link */
+    /* if there were latencies, flows with longer paths would get less of a link */
+    p.host_latency_s = 0;
     expect_shift(&p, 16, 8, 5 * gb); /* eight flows share four cables */
 }
 
@@ -615,8 +615,11 @@ TEST(incomplete_xml_file_is_rejected)
 {
     static const struct {
         const char *routing;
-        int left_out; /* Route to omit. The value 5 omits the route between hosts 2 and 3, and 0
-                       * omits one direction between hosts 0 and 1. The value -1 omits no route. */
+        /*
+         * Route to omit. The value 5 omits the route between hosts 2 and 3, and 0 omits one
+         * direction between hosts 0 and 1. The value -1 omits no route.
+         */
+        int left_out;
         const char *sentence;
     } cases[] = {
         {"Full", -1, NULL},
@@ -726,8 +729,8 @@ TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
     expect_path(&p, 0, 1, us, 10 * gb);
     expect_path(&p, 1, 2, us + 0.05, gb); /* the third host is the first host of region b */
     expect_path(&p, 2, 1, us + 0.02, 2 * gb);
-    expect_path(&p, 0, 10, 3 * us, 6 * gb); /* between regions without a route, the values of groups
-                                             * apply */
+    /* between regions without a route, the values of groups apply */
+    expect_path(&p, 0, 10, 3 * us, 6 * gb);
     expect_path(&p, 10, 2, us, 3 * gb);
     expect_path(&p, 2, 10, us, 3 * gb); /* a route applies in both directions */
     static const int both[] = {2, 3, -1, -1}; /* two messages share 1.5 GB/s */

@@ -13,8 +13,10 @@ SUITE(traces, "traces", .seconds = 60, .set_up = make_folder, .tear_down = remov
 /* --- exchanges -------------------------------------------------------------------------------- */
 
 static dsgd_tensors tensors[] = {
-    {10, 1}, {20, 2}, {40, 1}}; /* pairs {elements, number} of tensors, which have 40, 80, 80 and
-                                 * 160 bytes */
+    /* pairs {elements, number} of tensors, which have 40, 80, 80 and 160 bytes */
+    {10, 1},
+    {20, 2},
+    {40, 1}};
 
 static const struct {
     bool tensors;
@@ -66,9 +68,10 @@ static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *p
 
 static const struct {
     const char *yaml;
-    const char *graph; /* content of the file graph.txt */
-    const char
-        *sentence; /* expected error, or NULL if the file contains the pairs 0-7, 3-1 and 2-2 */
+    /* content of the file graph.txt */
+    const char *graph;
+    /* expected error, or NULL if the file contains the pairs 0-7, 3-1 and 2-2 */
+    const char *sentence;
 } pair_entries[] = {
     {"edges: [[0, 7], [3, 1], [2, 2]]", "", NULL},
     {"edges: graph.txt", "# a graph\n0 7\n\n 3,1 # one more\n2\t2\n", NULL},
