@@ -22,7 +22,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Returns how often @p link occurs in a sorted list of links that contains it. */
+/** Returns the number of times that @p link occurs in a sorted list of links that contains it. */
 static size_t count(const dsgd_shape_route *sorted, size_t link)
 {
     const size_t *first = bsearch(&link, sorted->link, sorted->n, sizeof link, by_number);
@@ -39,7 +39,7 @@ double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const d
                                 double bytes)
 {
     const dsgd_shape *const shape = dsgd_shape_of(platform);
-    /* Links of all flows; a link occurs once for every flow that uses it. */
+    /* links of all flows; a link occurs once per flow that uses the link */
     dsgd_shape_route all = {NULL};
     dsgd_shape_route one = {NULL};
     for (size_t i = 0; i < n; i++)

@@ -23,7 +23,9 @@ bool dsgd_platform_price(const dsgd_platform *platform, dsgd_price *price)
         return false;
     const size_t n_number = strspn(text, "0123456789.");
     const char *const currency = text + n_number + strspn(text + n_number, " ");
-    /* Length in bytes of the currency: letters, or a sign that is not ASCII, such as €. */
+    /*
+     * length of the currency in bytes; a currency is letters, or a sign such as € that is not ASCII
+     */
     size_t n_currency = 0;
     while (isalpha((unsigned char)currency[n_currency]) ||
            (unsigned char)currency[n_currency] >= 0x80)

@@ -1,8 +1,8 @@
 /**
  * @file failures.c
- * The random failures of each unit: times between failures have a Weibull distribution, and repair
- * times are fixed or exponential. A second list contains the failures from events and from a trace
- * file.
+ * Generates the random failures of each unit. Times between failures have a Weibull distribution,
+ * and repair times are fixed or exponential. A second list contains the failures from the
+ * configuration's events and from a trace file.
  */
 #include "traces/failures.h"
 
@@ -146,12 +146,13 @@ struct dsgd_failures {
     uint64_t seed;
     dsgd_failure_units units;
     int n_all; /* number of units with random failures */
-    int n_units; /* number of these units that this list contains */
+    int n_units; /* number of units with random failures that this list contains */
     dsgd_failure *drawn; /* next failure of each unit, as a heap with the earliest failure first;
                           * n_units entries */
     uint32_t *n_drawn; /* number of random failures of each unit so far; n_units entries */
     size_t n_listed, n_taken;
-    dsgd_failure *listed; /* events and trace failures, in order of time; n_listed entries */
+    dsgd_failure *listed; /* failures from events and from the trace, in order of time; n_listed
+                           * entries */
 };
 
 bool dsgd_failures_any(const dsgd_failures_config *config)
@@ -161,7 +162,7 @@ bool dsgd_failures_any(const dsgd_failures_config *config)
 
 /* --- random failures -------------------------------------------------------------------------- */
 
-/** Replaces *next by the next failure of the same unit. */
+/** Replaces *next by the next failure of the same unit, and draws its times. */
 static void draw_next(dsgd_failures *f, dsgd_failure *next)
 {
     const dsgd_failures_config *const config = f->config;
@@ -181,7 +182,7 @@ static bool is_before(const dsgd_failure *a, const dsgd_failure *b)
     return a->down_s != b->down_s ? a->down_s < b->down_s : a->unit < b->unit;
 }
 
-/** Moves element i of the heap down to its place. */
+/** Moves element i of the heap down until the heap is in order again. */
 static void sink(dsgd_failures *f, int i)
 {
     const dsgd_failure moved = f->drawn[i];
@@ -197,7 +198,7 @@ static void sink(dsgd_failures *f, int i)
 
 /**
  * Returns true if the list contains failures of single hosts (if @p of_hosts is true) or of whole
- * workers (if it is false).
+ * workers (if @p of_hosts is false).
  */
 static bool has(const dsgd_failures *f, bool of_hosts)
 {
@@ -250,8 +251,8 @@ static void list_events(dsgd_failures *f)
 }
 
 /**
- * Reads row @p i of a trace. A row "down" starts a failure. A row "up" ends the worker's last
- * failure, whose number is open[worker].
+ * Reads row @p i of a trace. A row "down" starts a failure. A row "up" ends the last failure of its
+ * worker. The array open contains the number of each worker's last failure.
  */
 static dsgd_status list_row(dsgd_failures *f, const dsgd_csv *csv, size_t i, const size_t column[3],
                             size_t *open, dsgd_error *error)
@@ -373,7 +374,10 @@ bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int
 double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,
                          double since_s)
 {
-    enum { BEHIND_UNITS = 1 << 24 }; /* first number after the numbers of units */
+    enum {
+        BEHIND_UNITS = 1 << 24
+    }; /* first number for random slow periods of links; it exceeds
+        * all numbers of units */
     const dsgd_link_event *const e = (const dsgd_link_event *)config->links.v + i;
     if (e->mtbf_s <= 0)
         return n == 0 ? e->at_s : INFINITY;

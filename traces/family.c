@@ -1,6 +1,6 @@
 /**
  * @file family.c
- * Normal, lognormal and gamma distributions, with functions of GSL.
+ * Implements the normal, lognormal and gamma distributions with functions of GSL.
  */
 #include "traces/family.h"
 
@@ -40,7 +40,8 @@ const dsgd_family dsgd_family_normal = {"normal", normal_natural, normal_cumulat
 
 static dsgd_natural lognormal_natural(double mean, double deviation)
 {
-    const double variance = log1p(gsl_pow_2(deviation / mean)); /* variance of the logarithm */
+    const double variance =
+        log1p(gsl_pow_2(deviation / mean)); /* variance of the logarithm of the values */
     return (dsgd_natural){log(mean) - variance / 2, sqrt(variance)};
 }
 
@@ -83,8 +84,8 @@ static double gamma_log_density(double x, dsgd_natural of)
 }
 
 /**
- * Returns a first guess of the inverse: the larger of the power law near 0 and the cube of a normal
- * variate (Wilson, Hilferty).
+ * Returns a first estimate of the inverse gamma distribution. The estimate is the larger of two
+ * numbers: the power law near 0, and the cube of a normal variate (Wilson, Hilferty).
  */
 static double gamma_guess(double p, double shape)
 {
@@ -96,8 +97,8 @@ static double gamma_guess(double p, double shape)
 
 /**
  * Returns the inverse of the gamma distribution by Newton's method within a bracket.
- * gsl_cdf_gamma_Pinv() does not converge at some places for shapes above 1,000 or below 0.3, and
- * then ends the program.
+ * gsl_cdf_gamma_Pinv() does not converge for some arguments if the shape is above 1,000 or below
+ * 0.3. GSL then ends the program.
  */
 static double gamma_inverse(double p, dsgd_natural of)
 {

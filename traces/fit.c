@@ -1,7 +1,7 @@
 /**
  * @file fit.c
- * Fits distributions by maximum likelihood. Uses closed forms if there are any, Newton's method for
- * the shape of the gamma distribution, and GSL's minimiser for the shift.
+ * Fits distributions by maximum likelihood. Uses closed forms if they exist. Uses Newton's method
+ * for the shape of the gamma distribution, and GSL's minimiser for the shift.
  */
 #include "traces/fit.h"
 
@@ -20,10 +20,10 @@
 typedef struct sample {
     const double *x; /* values in ascending order */
     size_t n;
-    double mean, deviation; /* mean and deviation of x, with divisor n */
+    double mean, deviation; /* mean and standard deviation of x, with divisor n */
 } sample;
 
-/** Sets *mean and *variance of the logarithms of x - shift. */
+/** Sets *mean and *variance to the mean and variance of the logarithms of x - shift. */
 static void of_logarithms(const sample *s, double shift, double *mean, double *variance)
 {
     double sum = 0, square = 0;
@@ -39,7 +39,8 @@ static void of_logarithms(const sample *s, double shift, double *mean, double *v
 }
 
 /**
- * Limits a shape to the range of the imbalance kind (0.04 to 10,000), with a margin for rounding.
+ * Limits a shape parameter to the range of the imbalance kind (0.04 to 10,000), with a margin for
+ * rounding.
  */
 static double sane_shape(double shape)
 {
@@ -47,8 +48,8 @@ static double sane_shape(double shape)
 }
 
 /**
- * Fits a gamma distribution, with shape k from ln k - psi(k) = ln(mean) - mean of ln(x). Minka's
- * first guess of k is within 2 %.
+ * Fits a gamma distribution. Its shape k solves ln k - psi(k) = ln(mean) - mean of ln(x). Minka's
+ * first estimate of k has an error of at most 2 %.
  */
 static void fit_gamma(const sample *s, double log_mean, dsgd_fit *fit)
 {
@@ -63,7 +64,7 @@ static void fit_gamma(const sample *s, double log_mean, dsgd_fit *fit)
     fit->deviation_s = fit->mean_s / sqrt(shape);
 }
 
-/** Fits mean and deviation for the shift of @p fit, and sets the likelihood. */
+/** Fits mean and deviation for the given shift of @p fit, and computes the likelihood. */
 static void fit_unshifted(const sample *s, dsgd_fit *fit)
 {
     double mean = 0, variance = 0; /* mean and variance of the logarithms */
@@ -92,8 +93,8 @@ typedef struct profile {
 } profile;
 
 /**
- * Returns minus the largest likelihood if the shift is exp(@p log_distance) below the smallest
- * value.
+ * Returns minus the largest likelihood for a given shift. The shift is exp(@p log_distance) below
+ * the smallest value.
  */
 static double minus_likelihood(double log_distance, void *p)
 {
@@ -104,7 +105,7 @@ static double minus_likelihood(double log_distance, void *p)
 }
 
 /**
- * Finds the minimum of minus_likelihood() between two points that enclose it, by Brent's method.
+ * Finds the minimum of minus_likelihood() between the points @p low and @p high, by Brent's method.
  */
 static void refine(profile *of, double low, double at, double high)
 {
@@ -122,8 +123,9 @@ static void refine(profile *of, double low, double at, double high)
 
 /**
  * Fits the shift: selects the best local maximum of the profile likelihood. If no local maximum
- * exists, selects the better end of the range. This end is far below the values for samples without
- * skew (nearly normal), and just below the smallest value for falling densities.
+ * exists, selects the better end of the range of shifts. For samples without skew (nearly normal),
+ * this end is far below the values. For falling densities, this end is just below the smallest
+ * value.
  */
 static void fit_shifted(const sample *s, dsgd_fit *fit)
 {
@@ -222,7 +224,7 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
     const dsgd_fit_groups g = dsgd_fit_group(seconds, worker, n);
     const double mean = gsl_stats_mean(seconds, 1, n);
     double between = 0, within = 0,
-           squares = 0; /* squares: sum of the squared numbers of values per worker */
+           squares = 0; /* squares: sum, over all workers, of the squared number of values */
     for (size_t i = 0; i < g.n; i++) {
         between += g.count[i] * gsl_pow_2(g.mean[i] - mean);
         squares += gsl_pow_2(g.count[i]);
@@ -230,11 +232,11 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
     for (size_t i = 0; i < n; i++)
         within += gsl_pow_2(seconds[i] - g.mean[g.of[i]]);
     dsgd_variance_components c = {.n_workers = g.n, .p_value = 1};
-    const double freedom = (double)(g.n - 1); /* degrees of freedom of the workers' means */
+    const double freedom = (double)(g.n - 1); /* degrees of freedom of the means of the workers */
     const double rest = (double)(n - g.n);
     c.passing_s = rest > 0 ? sqrt(within / rest) : 0;
     if (freedom > 0 && rest > 0) {
-        /* Effective number of values per worker. */
+        /* effective number of values per worker */
         const double values = ((double)n - squares / (double)n) / freedom;
         const double excess = between / freedom - within / rest;
         c.persistent_s = sqrt(fmax(0, excess / values));

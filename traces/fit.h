@@ -1,7 +1,7 @@
 /**
  * @file fit.h
- * Maximum-likelihood fits of distributions to measured step times, and the variance of step times
- * between workers.
+ * Declares maximum-likelihood fits of distributions to measured step times, and an analysis of the
+ * variance of step times between workers.
  */
 #pragma once
 
@@ -11,13 +11,14 @@
 #include "traces/family.h"
 
 /**
- * A fitted distribution. Its parameters are the parameters of the imbalance kind with the family's
+ * A fitted distribution. Its parameters are the parameters of the imbalance kind with the same
  * name.
  */
 typedef struct dsgd_fit {
     const dsgd_family *family;
-    bool shifted; /* whether the shift is fitted, too */
-    double mean_s, deviation_s; /* mean and standard deviation before the shift is added */
+    bool shifted; /* true if a shift is fitted in addition to mean and deviation */
+    double mean_s, deviation_s; /* mean and standard deviation of the distribution before the shift
+                                 * is added, in seconds */
     double shift_s;
     double log_likelihood;
     double aic; /* Akaike's criterion: 2 * number of parameters - 2 * log_likelihood */
@@ -27,10 +28,11 @@ typedef struct dsgd_fit {
 enum { DSGD_FITS = 5 };
 
 /**
- * Fits normal, lognormal, gamma, shifted lognormal and shifted gamma to @p n values. The values
- * must ascend, be above 0 and not be all equal; @p n must be at least 2. The fit with the smallest
- * AIC comes first. The fitted shift is a local maximum of the likelihood below the smallest value,
- * because the likelihood of the shifted lognormal is unbounded at the smallest value.
+ * Fits normal, lognormal, gamma, shifted lognormal and shifted gamma distributions to @p n values.
+ * The values must ascend and be above 0. There must be at least two values, and they must not all
+ * be equal. The fit with the smallest AIC comes first. The fitted shift is a local maximum of the
+ * likelihood below the smallest value, because the likelihood of the shifted lognormal is unbounded
+ * at the smallest value.
  */
 void dsgd_fit_all(const double *sorted_s, size_t n, dsgd_fit fits[DSGD_FITS]);
 
@@ -41,27 +43,33 @@ double dsgd_fit_quantile(const dsgd_fit *fit, double p);
 typedef struct dsgd_fit_groups {
     size_t n;
     double *worker, *mean, *count; /* rank, mean and number of values of each worker, in ascending
-                                    * order of ranks; n entries */
-    size_t *of; /* index of each value's group */
+                                    * order of ranks; n entries each */
+    size_t *of; /* index of the group to which each value belongs */
 } dsgd_fit_groups;
 
-/** Groups the values seconds[n] by the ranks worker[n], which can be in any order. */
+/**
+ * Groups values by worker. Value i, seconds[i], belongs to rank worker[i]. The ranks can be in any
+ * order.
+ */
 dsgd_fit_groups dsgd_fit_group(const double *seconds, const double *worker, size_t n);
 
 /** Result of a one-way analysis of variance over workers. */
 typedef struct dsgd_variance_components {
     size_t n_workers;
-    double persistent_s; /* standard deviation of the workers' means; at least 0 */
-    double passing_s; /* standard deviation from step to step */
-    double p_value; /* p-value of the F test: probability of this or a larger difference between
-                     * equal workers */
+    double persistent_s; /* standard deviation of the means of the workers; at least 0 */
+    double passing_s; /* standard deviation of a worker's values from step to step */
+    double p_value; /* p-value of the F test: probability of at least this difference if all workers
+                     * are equal */
 } dsgd_variance_components;
 
 /**
- * Analyses the values seconds[n] of the ranks worker[n], in any order. If there is only one worker,
- * or one value per worker, p_value is 1.
+ * Analyses the variance of values over workers. Value i, seconds[i], belongs to rank worker[i]. The
+ * ranks can be in any order. If there is only one worker, or only one value per worker, p_value is
+ * 1.
  */
 dsgd_variance_components dsgd_fit_components(const double *seconds, const double *worker, size_t n);
 
-/** Divides each value by the mean of its worker, and multiplies it by the mean of all values. */
+/**
+ * Divides each value by the mean of its worker and multiplies the result by the mean of all values.
+ */
 void dsgd_fit_level(double *seconds, const double *worker, size_t n);

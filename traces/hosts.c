@@ -1,6 +1,7 @@
 /**
  * @file hosts.c
- * The hosts of a platform: their number, their differences and their places.
+ * Computes properties of the hosts of a platform: their number, their differences and their
+ * positions.
  */
 #include "traces/platform.h"
 
@@ -55,7 +56,7 @@ int dsgd_platform_nic_hosts(const dsgd_platform *platform)
     return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
 }
 
-/** Updates the quality of a link by the quality of another host that shares the link. */
+/** Reduces the quality of a link if another host that shares the link has a lower quality. */
 static void share(dsgd_host_quality *q, dsgd_host_quality other)
 {
     q->bandwidth = fmin(q->bandwidth, other.bandwidth);

@@ -100,7 +100,8 @@ dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, 
     dsgd_step_statistics all = {.min_s = INFINITY, .max_s = -INFINITY};
     const size_t n = (size_t)n_workers;
     double *const s = dsgd_xcalloc(n, sizeof *s);
-    double square = 0; /* sum of squared distances from base_s, which is near the mean */
+    double square = 0; /* sum of the squared distances of all values from base_s, which is near the
+                        * mean */
     for (int64_t t = 0; t < n_steps; t++) {
         for (int w = 0; w < n_workers; w++) {
             const dsgd_step_at at = {.seed = 1, .n_workers = n_workers, .worker = w, .step = t};

@@ -1,10 +1,10 @@
 /**
  * @file imbalance.h
- * The seconds that a worker computes in a step: a list of entries is applied to a base time in
- * order.
+ * Computes the time for which a worker computes in a step. A list of imbalance entries is applied
+ * to a base time in order.
  *
  * Each entry has a kind from dsgd_imbalance_kinds. All random numbers are counter-based
- * (base/draw.h), so the seconds are a pure function of seed, worker and step.
+ * (base/draw.h), so the time is a pure function of seed, worker and step.
  */
 #pragma once
 
@@ -12,49 +12,50 @@
 #include "base/option.h"
 #include "base/status.h"
 
-/** The size of the mini-batch of a step. */
+/** Size of the mini-batch of one step. */
 typedef struct dsgd_batch_size {
     double samples;
-    double rows; /* number of rows of all samples */
+    double rows; /* number of rows of all samples together */
     double longest; /* number of rows of the longest sample */
 } dsgd_batch_size;
 
-/** A step of a worker, for which the seconds are computed. */
+/** A step of a worker whose computation time is to be computed. */
 typedef struct dsgd_step_at {
     uint64_t seed;
     int n_workers;
-    int worker; /* rank in [0, n_workers) */
-    int64_t step; /* step of this worker, from 0 */
-    dsgd_batch_size batch; /* mini-batch of the step; zeros if no entry reads it */
+    int worker; /* rank of the worker, in [0, n_workers) */
+    int64_t step; /* number of the step of this worker, from 0 */
+    dsgd_batch_size batch; /* mini-batch of the step; all zeros if no entry reads the mini-batch */
     /* dsgd_imbalance_seconds() sets the next two members for each entry. */
-    uint32_t purpose; /* purpose of the entry's random numbers */
-    const void *state; /* state from load(); NULL if the kind has none */
+    uint32_t purpose; /* purpose of the random numbers that this entry uses */
+    const void *state; /* state that load() created; NULL if the kind has no state */
 } dsgd_step_at;
 
 /** A kind of imbalance. The table dsgd_imbalance_kinds points to the member `about`. */
 typedef struct dsgd_imbalance_kind {
-    dsgd_entry about; /* name, summary and options; required */
+    dsgd_entry about; /* name, summary and options of the kind; required */
     /**
-     * Rejects values that the option table cannot reject, such as too many workers. A pure
-     * function; optional.
+     * Rejects values that the option table cannot reject, such as too many workers. This function
+     * is pure and optional.
      */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
     /**
-     * Creates *state, for example from a CSV file. The caller frees *state with free(). Optional.
+     * Creates *state, for example from a CSV file. The caller frees *state with free(). This
+     * function is optional.
      */
     dsgd_status (*load)(const void *params, void **state, dsgd_error *error);
     /**
-     * Returns the seconds after this entry. @p so_far_s are the seconds before this entry.
-     * Required.
+     * Returns the step time in seconds after this entry. @p so_far_s is the step time before this
+     * entry. This function is required.
      */
     double (*seconds)(const void *params, dsgd_step_at at, double so_far_s);
-    bool reads_samples; /* whether `seconds` reads at.batch */
-    bool is_fixed; /* whether the seconds are the same for every seed */
+    bool reads_samples; /* true if the function `seconds` reads at.batch */
+    bool is_fixed; /* true if the step times are the same for every seed */
 } dsgd_imbalance_kind;
 
 /**
- * Defines kind NAME from NAME_params, NAME_options and NAME_seconds(). The summary and other
- * members follow.
+ * Defines the imbalance kind NAME from NAME_params, NAME_options and NAME_seconds(). The further
+ * arguments are the summary and other members.
  */
 #define DSGD_IMBALANCE(name_, ...)                                                                 \
     const dsgd_imbalance_kind dsgd_imbalance_##name_ = {                                           \
@@ -62,12 +63,12 @@ typedef struct dsgd_imbalance_kind {
         .seconds = name_##_seconds,                                                                \
         .about.summary = __VA_ARGS__}
 
-extern const dsgd_entry *const dsgd_imbalance_kinds[]; /* table of all kinds of imbalance, ends with
-                                                        * NULL */
+extern const dsgd_entry *const dsgd_imbalance_kinds[]; /* table of all kinds of imbalance; the last
+                                                        * entry is NULL */
 
 /**
- * Returns the coordinates of random number @p index of an entry, for the step @p at and for @p
- * worker.
+ * Returns the coordinates of random number @p index of an entry, for the step in @p at and for
+ * worker @p worker.
  */
 static inline dsgd_draw dsgd_imbalance_draw(dsgd_step_at at, uint32_t worker, uint32_t index)
 {
@@ -75,14 +76,18 @@ static inline dsgd_draw dsgd_imbalance_draw(dsgd_step_at at, uint32_t worker, ui
 }
 
 /**
- * Returns random number @p index of an entry, uniform in (0, 1), for the worker and step of @p at.
+ * Returns random number @p index of an entry, for the worker and step in @p at. The number is
+ * uniform in (0, 1).
  */
 static inline double dsgd_imbalance_uniform(dsgd_step_at at, uint32_t index)
 {
     return dsgd_draw_uniform(dsgd_imbalance_draw(at, (uint32_t)at.worker, index));
 }
 
-/** The option `scale` of kinds with a random number. dsgd_imbalance_scaled() implements it. */
+/**
+ * Option `scale` of imbalance kinds with a random number. dsgd_imbalance_scaled() implements this
+ * option.
+ */
 #define DSGD_OPTION_SCALE(type)                                                                    \
     DSGD_OPTION_BOOL(type, scale, false,                                                           \
                      "true: multiply the step time so far by the random number; false: add it")
@@ -94,29 +99,33 @@ static inline double dsgd_imbalance_scaled(bool scale, double so_far_s, double v
 /** A list of loaded entries. */
 typedef struct dsgd_imbalance dsgd_imbalance;
 
-/** Checks and loads n_lists lists of imbalance entries. The lists must outlive *imbalance. */
+/**
+ * Checks and loads the entries of n_lists lists. The lists must exist for as long as *imbalance.
+ */
 dsgd_status dsgd_imbalance_open(const dsgd_specs *entries, size_t n_lists, int n_workers,
                                 dsgd_imbalance **imbalance, dsgd_error *error);
 void dsgd_imbalance_close(dsgd_imbalance *imbalance);
 
-/** Returns true if an entry of the list reads dsgd_step_at.batch. */
+/** Returns true if an entry of the list reads dsgd_step_at.batch, the mini-batch of a step. */
 bool dsgd_imbalance_reads_samples(const dsgd_imbalance *imbalance);
 
 /**
- * Returns the seconds of one step, at least 0. Applies the entries to @p base_s in order.
+ * Returns the time of one step in seconds, at least 0. Applies the entries to the base time @p
+ * base_s in order.
  */
 double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, dsgd_step_at at);
 
 /** Statistics of step times, in seconds. */
 typedef struct dsgd_step_statistics {
-    double mean_s, deviation_s, min_s, max_s; /* statistics over all workers and steps */
-    double slowest_s, median_s, fastest_s; /* slowest, median and fastest worker of a step, averaged
-                                            * over the steps */
+    double mean_s, deviation_s, min_s, max_s; /* mean, standard deviation, minimum and maximum over
+                                               * all workers and steps */
+    double slowest_s, median_s, fastest_s; /* times of the slowest, median and fastest worker of a
+                                            * step, averaged over the steps */
 } dsgd_step_statistics;
 
 /**
- * Returns the statistics of @p n_steps steps of all workers. The list must not contain an entry
- * that reads dsgd_step_at.batch.
+ * Returns statistics of the times of @p n_steps steps of all workers. No entry of the list may read
+ * dsgd_step_at.batch.
  */
 dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, double base_s,
                                                int n_workers, int64_t n_steps);

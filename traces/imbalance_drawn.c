@@ -1,7 +1,7 @@
 /**
  * @file imbalance_drawn.c
- * Imbalance from random distributions, independent for every worker and step: normal, lognormal,
- * gamma, quantiles, mixtures, and operating-system noise.
+ * Implements imbalance from random distributions, independent for every worker and step: normal,
+ * lognormal, gamma, quantiles, mixtures, and operating-system noise.
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
@@ -21,11 +21,12 @@ typedef struct parametric_params {
 typedef struct parametric_state {
     const dsgd_family *family;
     dsgd_natural natural;
-    double low, high; /* probabilities of values below min (low) and below max (high) */
+    double low, high; /* low: probability of values below option min; high: probability of values
+                       * below option max */
 } parametric_state;
 
 /**
- * Computes the constants of a distribution. Also checks the parameters, because the check needs the
+ * Computes the constants of a distribution. Also checks its parameters, because the check needs the
  * constants.
  */
 static dsgd_status parametric_load(const dsgd_family *family, const parametric_params *p,
@@ -35,7 +36,7 @@ static dsgd_status parametric_load(const dsgd_family *family, const parametric_p
         return dsgd_refuse(error,
                            "%s: mean must be above 0, got %g. Use shift to move the distribution",
                            family->name, p->mean);
-    /* Outside this range, GSL's function of the gamma distribution fails. */
+    /* Outside this range of shapes, GSL's function for the gamma distribution fails. */
     if (family == &dsgd_family_gamma &&
         (p->deviation < p->mean / 100 || p->deviation > p->mean * 5))
         return dsgd_refuse(error,
@@ -68,7 +69,7 @@ static double parametric_seconds(const void *params, dsgd_step_at at, double so_
     for (int64_t i = 0; i < p->draws; i++) {
         const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
         const double x = p->shift + s->family->inverse(s->low + u * (s->high - s->low), s->natural);
-        /* Only rounding can leave the range from min to max. */
+        /* Only a rounding error can put a value outside the range from min to max. */
         sum += fmin(fmax(x, p->min), p->max);
     }
     return dsgd_imbalance_scaled(p->scale, so_far_s, sum / (double)p->draws);
@@ -196,7 +197,9 @@ static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *
     return DSGD_OK;
 }
 
-/** Returns the seconds of a component for a uniform number @p u in (0, 1). */
+/**
+ * Returns the value of a component of the mixture, in seconds, for a uniform number @p u in (0, 1).
+ */
 static double component_seconds(const component *c, double u)
 {
     const dsgd_natural natural = {c->mean, c->deviation};
@@ -209,7 +212,7 @@ static double mixture_seconds(const void *params, dsgd_step_at at, double so_far
 {
     const mixture_params *const p = params;
     const component *const c = p->components.v;
-    /* All workers use the same number in a step. */
+    /* All workers use the same random number in a step. */
     const double burst = dsgd_draw_uniform(dsgd_imbalance_draw(at, 0, 0));
     double u = dsgd_imbalance_uniform(at, 1);
     double always = 0, bursting = 0;
@@ -278,8 +281,8 @@ static dsgd_status noise_check(const void *params, int n_workers, dsgd_error *er
 }
 
 /**
- * Returns the total length of the interruptions of a step. Generates them one by one until the step
- * is over.
+ * Returns the total length of the interruptions in a step, in seconds. Generates the interruptions
+ * one by one until the step is over.
  */
 static double exact_sum(const noise_params *p, dsgd_step_at at, double step_s)
 {
@@ -294,20 +297,25 @@ static double exact_sum(const noise_params *p, dsgd_step_at at, double step_s)
 }
 
 /**
- * Operating-system noise: interruptions start at random times of a step (Poisson process) and have
- * lognormal lengths. The step takes longer by the sum of their lengths.
+ * Computes operating-system noise: interruptions start at random times of a step (Poisson process)
+ * and have lognormal lengths. The step becomes longer by the sum of these lengths.
  *
- * If at most 16 (1 + (deviation / mean)^2)^3 interruptions are expected, which is at most 2,000,
- * they are generated one by one. Otherwise, their sum is a single random number: a normal variate
- * with the mean and variance of the sum, corrected for the skewness of the sum (first term of the
- * Cornish-Fisher expansion). The skewness is then at most 1/4, and the error up to the 99.9th
- * percentile is below 2 % of the standard deviation of the sum.
+ * If at most 16 (1 + (deviation / mean)^2)^3 interruptions are expected, and this limit is at most
+ * 2,000, the interruptions are generated one by one. Otherwise, their sum is a single random
+ * number. This number is a normal variate with the mean and variance of the sum. It is corrected
+ * for the skewness of the sum (first term of the Cornish-Fisher expansion). The skewness is then at
+ * most 1/4. The error up to the 99.9th percentile is below 2 % of the standard deviation of the
+ * sum.
  */
 static double noise_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
     const noise_params *p = params;
-    const double expected = p->rate_per_s * so_far_s; /* expected number of interruptions */
-    const double spread = 1 + gsl_pow_2(p->deviation_s / p->mean_s); /* E[length^2] / E[length]^2 */
+    const double expected = p->rate_per_s * so_far_s; /* expected number of interruptions in the
+                                                       * step */
+    const double spread =
+        1 + gsl_pow_2(
+                p->deviation_s /
+                p->mean_s); /* spread of the lengths of interruptions: E[length^2] / E[length]^2 */
     if (expected < 16 * gsl_pow_3(spread))
         return so_far_s + exact_sum(p, at, so_far_s);
     const double skewness = sqrt(gsl_pow_3(spread) / expected);

@@ -1,8 +1,8 @@
 /**
  * @file imbalance_replay.c
- * Measured step times from a CSV file with a column of workers, such as the files of `dsgd
- * imbalance fit`. Without a column of steps, the rows of a worker must be in the order of its
- * steps.
+ * Replays measured step times from a CSV file with a column of workers, such as the files of `dsgd
+ * imbalance fit`. If the file has no column of steps, the rows of a worker must be in the order of
+ * its steps.
  */
 #include "base/csv.h"
 #include "traces/imbalance.h"
@@ -12,14 +12,16 @@ typedef struct replay_params {
     const char *file;
 } replay_params;
 
-/** The whole file as a table. */
+/** The whole file of measured step times as a table. */
 typedef struct replay_state {
     int64_t n_workers, n_steps;
-    double seconds[]; /* seconds of each worker in each step, [n_steps][n_workers] */
+    double
+        seconds[]; /* measured time of each worker in each step, in seconds; [n_steps][n_workers] */
 } replay_state;
 
 /**
- * Reads the columns of the file. If there is no column of steps, numbers the rows of each worker.
+ * Reads the columns of the file. If the file has no column of steps, numbers the rows of each
+ * worker.
  */
 static dsgd_status read_rows(const dsgd_csv *csv, dsgd_step_times *rows, dsgd_error *error)
 {
@@ -38,7 +40,7 @@ static dsgd_status read_rows(const dsgd_csv *csv, dsgd_step_times *rows, dsgd_er
     return DSGD_OK;
 }
 
-/** Converts the rows to a table. Returns an error if the table would have a gap. */
+/** Converts the rows to a table. Returns an error if the table lacks a step of a worker. */
 static dsgd_status tabulate(const dsgd_csv *csv, const dsgd_step_times *rows, void **state,
                             dsgd_error *error)
 {

@@ -1,8 +1,8 @@
 /**
  * @file imbalance_simple.c
- * Imbalance in closed form: a constant, one slow worker, injected delays, a ramp over the ranks,
- * and the lengths of samples. Also imbalance that belongs to a worker instead of a step: a GPU that
- * is always faster or slower than other GPUs (persistent), and a GPU that is slow for a while
+ * Implements imbalance in closed form: a constant, one slow worker, injected delays, a ramp over
+ * the ranks, and the lengths of samples. Two kinds belong to a worker instead of a step: a GPU that
+ * is always faster or slower than other GPUs (persistent), and a GPU that is slow for some time
  * (fail_slow).
  */
 #include <gsl/gsl_cdf.h>
@@ -69,7 +69,7 @@ DSGD_IMBALANCE(slow, "one worker is slower than the others in every step", .chec
 typedef struct delay_params {
     int64_t workers;
     double seconds, probability;
-    int chosen; /* index into chosen_words: method of choosing workers */
+    int chosen; /* method of choosing the delayed workers, as an index into chosen_words */
 } delay_params;
 
 enum { CHOSEN_INDEPENDENT = 1, CHOSEN_STREAM };
@@ -85,8 +85,8 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
 }
 
 /**
- * Returns true if the worker is chosen. The first `workers` places of a random permutation are
- * chosen, so exactly `workers` per step.
+ * Returns true if the worker is delayed. The delayed workers are the first `workers` ranks of a
+ * random permutation. Exactly `workers` workers are therefore delayed per step.
  */
 static bool chosen_together(const delay_params *p, dsgd_step_at at)
 {
@@ -96,8 +96,8 @@ static bool chosen_together(const delay_params *p, dsgd_step_at at)
 }
 
 /**
- * Returns true if the worker is chosen: it draws `workers` random ranks, and one of them is its
- * own.
+ * Returns true if the worker is delayed: it draws `workers` random ranks, and one of these ranks is
+ * its own rank.
  */
 static bool chosen_independently(const delay_params *p, dsgd_step_at at)
 {
@@ -107,15 +107,16 @@ static bool chosen_independently(const delay_params *p, dsgd_step_at at)
 }
 
 /**
- * The stream restarts after this number of steps. A run starts in the middle of a stream, where the
- * workers already have different positions.
+ * number of steps after which the stream of random ranks restarts; a run starts in the middle of a
+ * stream, where workers already have different positions
  */
 enum { STREAM_STEPS = 1000 };
 
 /**
- * Returns true if the worker is chosen: one of the next `workers` ranks in a stream is its own. All
- * workers read the same stream, each from its own position. A worker that finds its rank stops
- * reading in this step, so from then on it reads earlier places than the other workers.
+ * Returns true if the worker is delayed: one of the next `workers` ranks in a stream is its own
+ * rank. All workers read the same stream, each from its own position. A worker that finds its rank
+ * stops reading in this step. In later steps it therefore reads earlier positions than the other
+ * workers.
  */
 static bool chosen_from_stream(const delay_params *p, dsgd_step_at at)
 {
@@ -173,7 +174,7 @@ DSGD_IMBALANCE(delay, "fixed delay of workers that are chosen at random in each 
 typedef struct ramp_params {
     double seconds;
     bool rotate;
-    int64_t levels; /* number of delays; -1 for the number of workers */
+    int64_t levels; /* number of different delays; -1 selects the number of workers */
 } ramp_params;
 
 static double ramp_seconds(const void *params, dsgd_step_at at, double so_far_s)
@@ -259,7 +260,8 @@ static double persistent_seconds(const void *params, dsgd_step_at at, double so_
 {
     const persistent_params *p = params;
     enum { IS_OUTLIER, FACTOR };
-    at.step = 0; /* makes the random numbers the same in all steps */
+    at.step = 0; /* Use step 0 as a coordinate, so that the random numbers are the same in all
+                  * steps. */
     const double u = dsgd_imbalance_uniform(at, FACTOR);
     if (dsgd_imbalance_uniform(at, IS_OUTLIER) < p->outliers)
         return so_far_s * (p->outlier_min + u * (p->outlier_max - p->outlier_min));
@@ -289,8 +291,8 @@ typedef struct fail_slow_params {
 } fail_slow_params;
 
 /**
- * Returns the number of steps until the next renewal, 0 or more. It has a geometric distribution;
- * @p u is a uniform random number.
+ * Returns the number of steps until the next renewal, at least 0. This number has a geometric
+ * distribution. @p u is a uniform random number.
  */
 static double gap(double renewal, double u)
 {
@@ -298,15 +300,15 @@ static double gap(double renewal, double u)
 }
 
 /**
- * Returns true if the worker is slow in this step. The state is a Markov chain of two states, slow
- * and healthy, which the worker leaves with probabilities 1/slow_steps and 1/healthy_steps per
- * step.
+ * Returns true if the worker is slow in this step. The worker's state is a Markov chain with two
+ * states, slow and healthy. In each step the worker leaves the slow state with probability
+ * 1/slow_steps, and the healthy state with probability 1/healthy_steps.
  *
  * Equivalently, each step is a renewal with probability 1/slow_steps + 1/healthy_steps. A renewal
- * draws the state from its stationary distribution; otherwise the state stays. The state of a step
- * is therefore the state of its last renewal. Renewals are generated in windows of one mean
- * distance, which are searched backwards. A call needs about four random numbers, for any duration
- * and any step.
+ * draws the state from its stationary distribution; without a renewal, the state does not change.
+ * The state in a step is therefore the state of the last renewal. Renewals are generated in
+ * windows, each as long as the mean distance of renewals. The windows are searched backwards. A
+ * call needs about four random numbers, for any duration and any step.
  */
 static bool is_slow(const fail_slow_params *p, dsgd_step_at at)
 {
@@ -315,14 +317,14 @@ static bool is_slow(const fail_slow_params *p, dsgd_step_at at)
     const int64_t window = (int64_t)ceil(1 / renewal);
     double upto = (double)(at.step % window);
     for (at.step /= window; at.step >= 0; at.step--, upto = (double)window - 1) {
-        uint32_t n = 0; /* number of renewals in this window up to the step */
+        uint32_t n = 0; /* number of renewals in this window up to this step */
         double next = gap(renewal, dsgd_imbalance_uniform(at, 0));
         for (; next <= upto; n++)
             next += 1 + gap(renewal, dsgd_imbalance_uniform(at, 2 * (n + 1)));
         if (n > 0)
             return dsgd_imbalance_uniform(at, 2 * n - 1) < share;
     }
-    /* No renewal has occurred since the start, whose state is stationary. */
+    /* No renewal has occurred since the first step, which has the stationary distribution. */
     at.step = 0;
     return dsgd_imbalance_uniform(at, UINT32_MAX) < share;
 }

@@ -1,7 +1,7 @@
 /**
  * @file kineto.c
- * Reads a trace of PyTorch's profiler event by event. A trace can have millions of events, of which
- * only a few numbers are kept.
+ * Reads a trace of PyTorch's profiler event by event. A trace can have millions of events, but the
+ * reader stores only a few numbers.
  */
 #include "traces/kineto.h"
 
@@ -9,7 +9,10 @@
 #include <strings.h>
 #include <zlib.h>
 
-/** A kernel that computes. Until its launch is known, launched_us is the start of the kernel. */
+/**
+ * A kernel that computes. launched_us is the start of the kernel until the launch of the kernel is
+ * known.
+ */
 typedef struct kernel {
     double launched_us, begin_us, end_us;
     double correlation;
@@ -20,8 +23,8 @@ typedef struct launch {
 } launch;
 
 /**
- * An event of the host during the launch of a collective: record_param_comms or nccl:all_reduce,
- * for example.
+ * An event of the host during the launch of a collective, such as record_param_comms or
+ * nccl:all_reduce.
  */
 typedef struct note {
     double begin_us, end_us, tid, bytes, size;
@@ -38,19 +41,20 @@ typedef struct event {
 typedef struct reader {
     dsgd_kineto *trace;
     gzFile file;
-    int last; /* last byte that jansson has read */
-    size_t n_given; /* number of bytes that jansson has read for the current value */
-    bool is_wrong; /* whether the next characters are not JSON */
+    int last; /* the last byte that jansson has read */
+    size_t n_given; /* number of bytes that jansson has read for the present value */
+    bool is_wrong; /* true if the next characters are not JSON */
     size_t n_launches, n_notes, n_backward;
     kernel *kernels; /* computing kernels; trace->n_kernels entries */
     launch *launches;
-    double *backward_us; /* times at which the host starts each function of a backward pass */
+    double *backward_us; /* times at which the host starts the functions of backward passes, in
+                          * microseconds */
     note *notes;
 } reader;
 
 /**
- * Returns a list with room for another element. Doubles the size of a full list. The list is freed
- * with the reader.
+ * Returns a list with space for one more element. Doubles the size of a full list. The list is
+ * freed together with the reader.
  */
 static void *grow(void *list, size_t n, size_t size)
 {
@@ -67,8 +71,8 @@ static bool begins(const char *text, const char *with)
 }
 
 /**
- * Returns the text of @p key, or the first text if the value is a list. Returns an empty text if
- * the key is absent.
+ * Returns the text of member @p key. If the value is a list, returns its first text. Returns an
+ * empty text if the key is absent.
  */
 static const char *text(const json_t *object, const char *key)
 {
@@ -81,8 +85,8 @@ static const char *text(const json_t *object, const char *key)
 }
 
 /**
- * Returns the number of @p key, which may also be written as a text. Returns NAN if the key is
- * absent.
+ * Returns the number of member @p key, which may also be a text with a number. Returns NAN if the
+ * key is absent.
  */
 static double number(const json_t *object, const char *key)
 {
@@ -93,13 +97,13 @@ static double number(const json_t *object, const char *key)
                                    : NAN;
 }
 
-/** Returns the number of elements of an input with these dimensions, or of a list of inputs. */
+/** Returns the number of elements of an input, or of a list of inputs, from the dimensions. */
 static double elements_of(const json_t *dimensions)
 {
     double sum = 0, product = 1;
     for (size_t i = 0; i < json_array_size(dimensions); i++) {
         const json_t *const one = json_array_get(dimensions, i);
-        product *= json_number_value(one); /* the value is 0 if this element is a list */
+        product *= json_number_value(one); /* The function returns 0 if this element is a list. */
         sum += elements_of(one);
     }
     return json_array_size(dimensions) == 0 ? 0 : product + sum;
@@ -126,8 +130,8 @@ static double bytes_of(const event *e)
 }
 
 /**
- * Returns the name of the collective from the arguments or the kernel's name. Returns NULL if
- * neither contains a name.
+ * Returns the name of the collective, from the event's arguments or from the kernel's name. Returns
+ * NULL if neither contains a name.
  */
 static const char *what_of(const event *e)
 {
@@ -142,7 +146,7 @@ static const char *what_of(const event *e)
 }
 
 /**
- * Returns true for kernels of collectives, such as ncclKernel_AllReduce_RING_LL or
+ * Returns true if an event is a kernel of a collective, such as ncclKernel_AllReduce_RING_LL or
  * ncclDevKernel_AllReduce. RCCL uses both kinds of names.
  */
 static bool is_collective(const event *e)
@@ -213,8 +217,8 @@ static void add_event(reader *r, const json_t *json)
 /* --- reading of JSON -------------------------------------------------------------------------- */
 
 /**
- * Skips blanks. If the next character is @p c, skips it and returns true. EOF stands for the end of
- * the file.
+ * Skips blanks. If the next character is @p c, skips it and returns true. If @p c is EOF, returns
+ * true at the end of the file.
  */
 static bool skip(reader *r, int c)
 {
@@ -227,20 +231,21 @@ static bool skip(reader *r, int c)
     return next == c;
 }
 
-/** Gives jansson one byte per call, so that jansson reads at most one byte after a value. */
+/** Gives jansson only one byte per call. Jansson therefore reads at most one byte after a value. */
 static size_t give_byte(void *buffer, size_t room, void *of)
 {
     reader *const r = of;
     const int byte = r->last = gzgetc(r->file);
     (void)room;
-    /* Replaces bytes outside ASCII, because they may be invalid UTF-8, which jansson rejects. */
+    /* Replace each byte outside ASCII, because it may be invalid UTF-8, which jansson rejects. */
     *(char *)buffer = (char)(byte > 0 && byte < 0x80 ? byte : '?');
     r->n_given += byte != EOF;
     return byte != EOF;
 }
 
 /**
- * Returns the next JSON value, or NULL if there is none. The caller frees it with json_decref().
+ * Returns the next JSON value, or NULL if no value follows. The caller frees the value with
+ * json_decref().
  */
 static json_t *take_value(reader *r)
 {
@@ -251,12 +256,12 @@ static json_t *take_value(reader *r)
         JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &why);
     r->is_wrong = value == NULL && !gzeof(r->file);
     if (value != NULL && r->n_given > (size_t)why.position)
-        gzungetc(r->last, r->file); /* puts back the byte after a number, which jansson reads to
-                                     * find the end of the number */
+        gzungetc(r->last, r->file); /* To find the end of a number, jansson reads the byte after the
+                                     * number. Put this byte back. */
     return value;
 }
 
-/** Reads a list of events. Its opening bracket has already been read. */
+/** Reads a list of events. The opening bracket of the list has already been read. */
 static bool read_events(reader *r)
 {
     if (skip(r, ']'))
@@ -271,7 +276,7 @@ static bool read_events(reader *r)
     return skip(r, ']');
 }
 
-/** Reads the value of member @p key of the root object. */
+/** Reads the value of member @p key of the trace's root object. */
 static bool read_member(reader *r, const char *key)
 {
     dsgd_kineto *const t = r->trace;
@@ -289,7 +294,7 @@ static bool read_member(reader *r, const char *key)
     return value != NULL;
 }
 
-/** Reads the root: a list of events, or an object that contains such a list. */
+/** Reads the root of the trace: a list of events, or an object that contains such a list. */
 static bool read_root(reader *r)
 {
     if (skip(r, '['))
@@ -307,7 +312,7 @@ static bool read_root(reader *r)
 
 /* --- reading of a whole trace ----------------------------------------------------------------- */
 
-/** Compares two structs by their first member, a double. */
+/** Compares two structs by their first member, which must be a double. */
 static int by_first(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -316,7 +321,7 @@ static int by_first(const void *a, const void *b)
 
 static void sort(void *list, size_t n, size_t size, int (*by)(const void *, const void *))
 {
-    /* an empty list may be NULL, which qsort() does not allow */
+    /* The list may be NULL if it is empty, but qsort() does not allow NULL. */
     if (n > 1)
         qsort(list, n, size, by);
 }
@@ -326,7 +331,7 @@ static int by_begin(const void *a, const void *b)
     return by_first(&((const kernel *)a)->begin_us, &((const kernel *)b)->begin_us);
 }
 
-/** Compares two structs by their first two members. */
+/** Compares two structs by their first two members, which must be doubles. */
 static int by_both(const void *a, const void *b)
 {
     const int first = by_first(a, b);
@@ -341,8 +346,8 @@ static const launch *launch_of(const reader *r, double correlation)
 }
 
 /**
- * Returns the number of elements of list[n] whose time, at byte @p offset of an element, is at most
- * @p us. The list must ascend.
+ * Returns the number of elements of list[n] whose time is at most @p us. The time is at byte @p
+ * offset of each element. The list must be in ascending order of time.
  */
 static size_t n_until(const void *list, size_t offset, size_t n, size_t size, double us)
 {
@@ -358,8 +363,8 @@ static size_t n_until(const void *list, size_t offset, size_t n, size_t size, do
 }
 
 /**
- * Returns the time at which the host launched a kernel. If the launch is unknown, returns the start
- * of the kernel.
+ * Returns the time at which the host launched a kernel, in microseconds. If the launch is unknown,
+ * returns the start of the kernel.
  */
 static double launched_us(const reader *r, double correlation, double begin_us)
 {
@@ -367,7 +372,10 @@ static double launched_us(const reader *r, double correlation, double begin_us)
     return found == NULL ? begin_us : fmin(found->us, begin_us);
 }
 
-/** Returns the index of the step that contains the host's time @p us, or SIZE_MAX. */
+/**
+ * Returns the index of the step that contains the time @p us of the host, or SIZE_MAX if no step
+ * contains it.
+ */
 static size_t step_at(const dsgd_kineto *t, double us)
 {
     const size_t k = n_until(t->steps, 0, t->n_steps, sizeof *t->steps, us);
@@ -375,8 +383,8 @@ static size_t step_at(const dsgd_kineto *t, double us)
 }
 
 /**
- * Completes a collective by the host's events during its launch. These events are nested at most a
- * few levels deep.
+ * Adds facts to a collective from the host's events during its launch. These events are nested at
+ * most a few levels deep.
  */
 static void add_note(const reader *r, dsgd_kineto_call *c)
 {
@@ -409,8 +417,8 @@ static void join_calls(reader *r)
 }
 
 /**
- * Determines, from the order of launches, when collectives are ready and where backward passes
- * start.
+ * Determines when collectives are ready and where backward passes start. Both follow from the order
+ * of launches.
  */
 static void follow_launches(reader *r)
 {
@@ -442,8 +450,8 @@ static void follow_launches(reader *r)
 }
 
 /**
- * Determines for each collective whether kernels wait for its end. Sorts kernels by their start,
- * and extends each kernel to the end of all earlier kernels.
+ * Determines for each collective whether kernels wait for its end. To do so, sorts kernels by their
+ * start and extends each kernel to the latest end of all earlier kernels.
  */
 static void find_idle(reader *r)
 {
@@ -462,7 +470,7 @@ static void find_idle(reader *r)
     }
 }
 
-/** Adds to each step the time during which kernels, including collectives, run. */
+/** Adds to each step the time during which kernels run. Collectives are kernels, too. */
 static void count_busy(reader *r)
 {
     dsgd_kineto *const t = r->trace;
@@ -495,7 +503,7 @@ static void finish(reader *r)
     count_busy(r);
 }
 
-/** Reads the whole file. Returns the reason if the file ends early, otherwise NULL. */
+/** Reads the whole file. If the file ends early, returns the reason; otherwise returns NULL. */
 static const char *read_all(reader *r)
 {
     int code = Z_OK;
@@ -521,7 +529,7 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     gzbuffer(r.file, 1 << 18);
     json_get_alloc_funcs(&keep, &leave);
-    /* Jansson frees each event at once, because there may be millions of them. */
+    /* Make jansson free each event at once, because there may be millions of events. */
     json_set_alloc_funcs(malloc, free);
     trace->damage = read_all(&r);
     json_set_alloc_funcs(keep, leave);

@@ -1,7 +1,8 @@
 /**
  * @file nccl.c
- * NCCL's own cost model of its collectives. Each algorithm and protocol has a latency and a rate,
- * and NCCL uses the cheapest choice. As in NCCL, rates are in GB/s and latencies in us.
+ * Implements NCCL's own cost model of its collectives. Each algorithm and protocol has a latency
+ * and a bandwidth, and NCCL uses the cheapest choice. As in NCCL, bandwidths are in GB/s and
+ * latencies in us.
  */
 #include "traces/nccl.h"
 
@@ -81,7 +82,10 @@ static const char *const protocols[] = {"LL", "LL128", "Simple"};
 
 static const double base_us[ALGORITHMS][PROTOCOLS] = {{6.6, 14, 8.4}, {6.8, 14, 8.4}};
 
-/** Latencies of a hop: within a node over NVLink or PCIe, and between nodes. */
+/**
+ * kinds of hops, each with its latency: over NVLink within a node, over PCIe within a node, between
+ * nodes
+ */
 enum { NVLINK, PCI, NETWORK, WAYS };
 static const double hop_us[WAYS][ALGORITHMS][PROTOCOLS] = {
     [NVLINK] = {{0.6, 1.9, 3.4}, {0.6, 1.25, 4}, {0, 0, 25}, {0, 0, 25}},
@@ -89,8 +93,8 @@ static const double hop_us[WAYS][ALGORITHMS][PROTOCOLS] = {
     [NETWORK] = {{2.7, 4, 14}, {5, 8.5, 14}, {0, 0, 18}, {0, 0, 20.9}}};
 
 /*
- * Rates by generation and by the number of nodes: 1, 2 or more. Limits of LL on several nodes are
- * by processor: Intel (0) and AMD (1).
+ * Largest bandwidths of protocol LL, by GPU generation and number of nodes (1, 2, more). With
+ * several nodes, the limits depend on the processor: Intel (0) or AMD (1).
  */
 static const double most_of_ll[][3] = {
     {39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}};
@@ -103,7 +107,7 @@ static const double channel_nvls_tree[][3] = {
     {26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}};
 static const double nvls_efficiency[] = {0, 0, 0.85, 0.74};
 
-/** Rates of a channel that the search for rings tries, within a node and between nodes. */
+/** bandwidths of a channel that NCCL's search for rings tries, within a node and between nodes */
 static const double rates_within[][14] = {{40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3},
                                           {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3},
                                           {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3},
@@ -114,7 +118,7 @@ static const double rates_between[][21] = {
     {48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12},
     {96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}};
 
-/** Share of its rate that a tree reaches, for message sizes in powers of two from 64 bytes on. */
+/** share of its bandwidth that a tree reaches, for message sizes in powers of two from 64 bytes */
 static const double tree_correction[PROTOCOLS][24] = {
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
@@ -123,18 +127,18 @@ static const double tree_correction[PROTOCOLS][24] = {
 
 /* --- simplified search for rings -------------------------------------------------------------- */
 
-enum { MOST_CHANNELS = 16 }; /* most channels before their number is doubled */
+enum { MOST_CHANNELS = 16 }; /* largest number of channels before NCCL doubles the number */
 
 typedef struct graph {
     int channels;
-    double rate; /* rate of one channel of a ring */
-    double tree_rate; /* rate of one channel of a tree within a node; with two nodes it can exceed
-                       * the rate between nodes */
+    double rate; /* bandwidth of one channel of a ring, in GB/s */
+    double tree_rate; /* bandwidth of one channel of a tree within a node; with two nodes it can
+                       * exceed the bandwidth between nodes */
 } graph;
 
 /**
- * Returns the rings: the number of channels and their common rate with the largest total rate.
- * Rates below about half of the best rate so far are not tried.
+ * Returns the rings with the largest total bandwidth: their number of channels and the bandwidth of
+ * a channel. Does not try bandwidths below about half of the best bandwidth so far.
  */
 static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
 {
@@ -142,7 +146,7 @@ static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
     const double *const rates =
         one_node ? rates_within[nccl->generation] : rates_between[nccl->generation];
     const double links = nccl->links_bytes_per_s / 1e9, nic = shape->nic_bytes_per_s / 1e9;
-    /* The result if NICs are slower than all rates. */
+    /* This is the result if the NICs are slower than all bandwidths of the table. */
     graph best = {one_node ? 1 : shape->nics, one_node ? links : nic, 0};
     double most = 0;
     for (int i = 0; rates[i] > 0 && (most == 0 || rates[i] > 0.49 * best.rate); i++) {
@@ -171,15 +175,15 @@ static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
 
 /* --- rates and latencies ---------------------------------------------------------------------- */
 
-/** The collective whose cost is computed. */
+/** A collective whose cost is to be computed. */
 typedef struct question {
     const dsgd_nccl *nccl;
     const dsgd_nccl_shape *shape;
     dsgd_nccl_call call;
     graph graph;
-    double n; /* total number of GPUs */
+    double n; /* total number of GPUs in the collective */
     double steps; /* number of steps of a ring */
-    int nodes; /* class of the number of nodes: 0 for one, 1 for two, 2 for more */
+    int nodes; /* class of the number of nodes: 0 means one node, 1 means two, 2 means more */
 } question;
 
 static bool is_offered(const question *q, int algorithm, int protocol)
@@ -194,7 +198,7 @@ static bool is_offered(const question *q, int algorithm, int protocol)
            q->shape->gpus > 1 && (algorithm == NVLS) == (q->shape->n_nodes == 1);
 }
 
-/** Returns the bus bandwidth of all channels of NVLS, which sums in the switch. */
+/** Returns the bus bandwidth of all channels of NVLS, which sums in the NVSwitch. */
 static double nvls_rate(const question *q, int algorithm)
 {
     const double gpus = q->shape->gpus;
@@ -228,7 +232,7 @@ static double channels_rate(const question *q, bool is_tree, int protocol)
     return all;
 }
 
-/** Returns the bandwidth of the collective, in GB/s. */
+/** Returns the bandwidth of the collective with an algorithm and a protocol, in GB/s. */
 static double rate_of(const question *q, int algorithm, int protocol)
 {
     if (algorithm == TREE)
@@ -241,7 +245,8 @@ static double rate_of(const question *q, int algorithm, int protocol)
 static double ring_latency_us(const question *q, int protocol, double hop, double between)
 {
     const int nodes = q->shape->n_nodes;
-    if (q->call == DSGD_NCCL_BROADCAST) /* one hop; the rest of a broadcast is pipelined */
+    if (q->call == DSGD_NCCL_BROADCAST) /* A broadcast pays the latency of one hop, because the
+                                         * other hops are pipelined. */
         return q->nodes == 0 ? hop : hop_us[NETWORK][RING][protocol];
     const double posted = (q->nccl->amd_host ? 2.0 : 1.0) * (protocol == SIMPLE ? 3 : 1);
     if (nodes > 1)
@@ -252,13 +257,13 @@ static double ring_latency_us(const question *q, int protocol, double hop, doubl
 
 static double latency_us(const question *q, int algorithm, int protocol)
 {
-    static const double pci_bytes_per_s = 16e9; /* bandwidth of PCIe; NVLinks are faster */
+    static const double pci_bytes_per_s = 16e9; /* bandwidth of a PCIe link; NVLinks are faster */
     const double gpus = q->shape->gpus;
     const int way = q->nccl->links_bytes_per_s > pci_bytes_per_s ? NVLINK : PCI;
     const double hop = hop_us[way][algorithm][protocol];
     /*
-     * With one GPU per node, nothing hides the latency of the network. Protocol Simple flushes,
-     * which takes the latency twice.
+     * With one GPU per node, nothing hides the latency of the network. Protocol Simple also
+     * flushes, which doubles this latency.
      */
     const double declared_s = q->nccl->network_latency_s, low_s = q->nccl->low_latency_s;
     const double network_s = protocol == SIMPLE || low_s <= 0 ? declared_s : low_s;
@@ -274,7 +279,7 @@ static double latency_us(const question *q, int algorithm, int protocol)
     return base + hop + 2 * levels * between;
 }
 
-/* Share of useful bytes among the sent bytes. */
+/* share of useful bytes in the sent bytes, by protocol */
 static const double payload[PROTOCOLS] = {1.0 / 2, 120.0 / 128, 1};
 
 static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, double bytes)
@@ -294,11 +299,14 @@ static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, do
     const double of_ring = turns * (q->n - 1) / q->n;
     const double by_nics = algorithm == RING ? of_ring : q->shape->n_nodes > 2 ? 2 : 1;
     const double nic_share = within ? 0 : by_nics / q->shape->nics;
-    /* the rate cannot exceed the NICs' bandwidth; LL and LL128 also send flags */
+    /*
+     * The bandwidth of the NICs limits the bandwidth of the collective. LL and LL128 also send
+     * flags.
+     */
     if (!within)
         rate = fmin(rate, q->shape->nic_bytes_per_s / 1e9 / nic_share * payload[protocol]);
     const double by_gpu = algorithm == RING ? of_ring
-                          /* data to the switch, and the sum from the switch */
+                          /* With NVLS, a GPU sends its data to the switch and receives the sum. */
                           : algorithm == TREE ? 2 * (gpus - 1) / gpus
                                               : 1 + 1 / gpus;
     return (dsgd_nccl_cost){.algorithm = algorithms[algorithm],
@@ -323,8 +331,9 @@ static const dsgd_nccl_table *table_of(const dsgd_nccl *nccl, const dsgd_nccl_sh
 }
 
 /**
- * Returns the measured time for a size, interpolated linearly in logarithms. Below the smallest
- * size the time is constant. Above the largest size, the rate of the largest size holds.
+ * Returns the measured time for a message size, in microseconds. Interpolates the logarithms
+ * linearly. Below the smallest size, the time is constant. Above the largest size, the bandwidth is
+ * constant.
  */
 static double measured_us(const dsgd_nccl_table *table, double bytes)
 {
@@ -341,7 +350,7 @@ static double measured_us(const dsgd_nccl_table *table, double bytes)
     return y[k - 1] * pow(y[k] / y[k - 1], share);
 }
 
-/** Replaces the time from the model by the time from a log. */
+/** Replaces the time from the model by the measured time from a log. */
 static void set_measured(const dsgd_nccl_table *table, double bytes, dsgd_nccl_cost *cost)
 {
     const double us = measured_us(table, bytes);

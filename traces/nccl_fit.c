@@ -1,13 +1,13 @@
 /**
  * @file nccl_fit.c
- * Fits the factors of a machine to its logs. Finds the smallest mean error on a grid around the
- * factor of the largest sizes, and then on finer grids around the best point.
+ * Fits the factors of a machine to its logs. Searches for the smallest mean error on a grid around
+ * the factor of the largest sizes. Then searches on finer grids around the best point.
  */
 #include "traces/nccl.h"
 
 enum { STEPS = 20, ZOOMS = 4 };
 
-/** Returns ln(time of the model / time in the log) for size number @p i. */
+/** Returns ln(time of the model / time in the log) for message size number @p i. */
 static double error_of(const dsgd_nccl *nccl, const dsgd_nccl_measured *of, size_t i)
 {
     const double bytes = of->table.bytes.v[i];
@@ -18,8 +18,8 @@ static double error_of(const dsgd_nccl *nccl, const dsgd_nccl_measured *of, size
 double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of)
 {
     /*
-     * Large messages determine the time of training steps. The model lacks the jumps of measured
-     * times below 64 KiB. Errors above `most` count like `most`.
+     * Large messages determine the time of training steps. Below 64 KiB, measured times have jumps
+     * that the model lacks. An error above `most` counts as `most`.
      */
     static const double large_bytes = 8 * 0x1p20, least_bytes = 64 * 0x1p10, most = 0.3;
     double sum = 0, weights = 0;
@@ -32,7 +32,7 @@ double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of)
     return sum / weights;
 }
 
-/** The two factors for collectives within nodes, or between nodes. */
+/** The two factors, on bandwidth and latency, for collectives within nodes or between nodes. */
 typedef struct pair {
     double *bandwidth, *latency;
 } pair;
@@ -44,7 +44,7 @@ static pair pair_of(dsgd_nccl *nccl, bool within)
 }
 
 /**
- * Returns the mean error over the logs within nodes (if @p within is true) or between nodes. A
+ * Returns the mean error over the logs of one node (if @p within is true) or of several nodes. A
  * small penalty prefers factors near 1.
  */
 static double error_of_all(dsgd_nccl *nccl, const dsgd_nccl_measured *logs, size_t n, bool within)

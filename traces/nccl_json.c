@@ -1,6 +1,6 @@
 /**
  * @file nccl_json.c
- * Reads the JSON output of nccl-tests, which has one object per run.
+ * Reads the JSON output of nccl-tests, which contains one object per run.
  */
 #include <jansson.h>
 
@@ -12,7 +12,7 @@ static double number(const json_t *object, const char *key)
     return x > 0 && x < 1e18 ? x : 0;
 }
 
-/** Returns the text of @p key, or an empty text if there is none. */
+/** Returns the text of member @p key, or an empty text if there is no such member. */
 static const char *word(const json_t *object, const char *key)
 {
     const char *const text = json_string_value(json_object_get(object, key));
@@ -20,8 +20,8 @@ static const char *word(const json_t *object, const char *key)
 }
 
 /**
- * Returns a log with the numbers of nodes and ranks and the GPU. The JSON lists one device per
- * process, but options -g and -t give a process several GPUs.
+ * Returns an empty log with the number of nodes, the number of ranks and the name of the GPU. The
+ * JSON lists one device per process. Options -g and -t give a process several GPUs.
  */
 static dsgd_nccl_log shape_of(const char *file, const json_t *config)
 {
@@ -31,7 +31,7 @@ static dsgd_nccl_log shape_of(const char *file, const json_t *config)
     for (size_t i = 0; i < json_array_size(devices); i++) {
         const json_t *const d = json_array_get(devices, i);
         int64_t k = 0;
-        /* counts only one group, because groups run at the same time */
+        /* Count the devices of only one group, because groups run at the same time. */
         if (number(d, "group") != number(json_array_get(devices, 0), "group"))
             continue;
         while (k < log.table.nodes && strcmp(hosts[k], word(d, "hostname")) != 0)
@@ -68,7 +68,9 @@ static void read_results(const char *file, const json_t *root, dsgd_nccl_logs *l
         dsgd_nccl_log_add(&logs->v[logs->n - 1], bytes,
                           out > 0 && in > 0 ? (out + in) / 2 : out + in, 1);
         last = bytes;
-        /* cv_pct is the relative standard deviation of the times with option -I, in percent. */
+        /*
+         * cv_pct is the relative standard deviation of the times, in percent. Option -I writes it.
+         */
         varies = fmax(varies, number(json_object_get(r, "out_of_place_per_iter"), "cv_pct"));
         varies = fmax(varies, number(json_object_get(r, "in_place_per_iter"), "cv_pct"));
     }

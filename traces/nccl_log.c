@@ -1,8 +1,8 @@
 /**
  * @file nccl_log.c
- * Reads the output of nccl-tests line by line. A row is recognised by its bandwidth, which must be
- * its size divided by its time, because columns differ between versions and other processes write
- * between rows.
+ * Reads the output of nccl-tests line by line. Columns differ between versions, and other processes
+ * write between rows. A line is therefore a row if its bandwidth equals its size divided by its
+ * time.
  */
 #include "traces/nccl_log.h"
 
@@ -11,17 +11,20 @@
 enum { MOST_WORDS = 256, MOST_RANKS = 4096 };
 enum { NO_TABLES = -1, NOT_NAMED = -2 };
 
-/** The state of the reader: the present table, and facts from earlier lines that hold for it. */
+/** State of the reader: the present table, and facts from earlier lines about this table. */
 typedef struct state {
     const char *file;
-    int call; /* collective of the last named test, or NO_TABLES, NOT_NAMED */
+    int call; /* collective of the last test that a line names; NO_TABLES or NOT_NAMED if there is
+               * none */
     const char *gpu;
-    int64_t n_ranks, highest; /* number of lines of ranks, and the highest rank in them */
+    int64_t n_ranks, highest; /* n_ranks: number of lines that describe a rank; highest: highest
+                               * rank in these lines */
     const char **hosts; /* names of the hosts; n_hosts entries */
     int64_t n_hosts;
-    int64_t said_ranks, said_nodes; /* ranks and nodes that a line of NCCL reports */
+    int64_t said_ranks, said_nodes; /* number of ranks and number of nodes that a line of NCCL
+                                     * reports */
     bool sockets;
-    dsgd_nccl_log *table; /* present table; NULL if none has started */
+    dsgd_nccl_log *table; /* the table that is being read; NULL if no table has started */
     bool sums, has_root;
     double algbw, busbw; /* largest bandwidths of the table, in GB/s */
 } state;
@@ -69,7 +72,7 @@ static bool is_whole(const char *word, double *x)
     return strspn(word, "0123456789") == strlen(word) && is_number(word, x) && *x < 1e15;
 }
 
-/** Replaces the prefixes of mpirun, such as [1,0]<stdout>:, by blanks. */
+/** Replaces prefixes that mpirun writes, such as [1,0]<stdout>:, by blanks. */
 static void blank_prefixes(char *line)
 {
     for (char *end = line; (end = strstr(end, "]<std")) != NULL;) {
@@ -82,8 +85,8 @@ static void blank_prefixes(char *line)
 }
 
 /**
- * Reads the time and bandwidths of a buffer. Returns true if the bandwidth agrees with size and
- * time.
+ * Reads the time and bandwidths of a buffer. Returns true if the bandwidth agrees with the size and
+ * the time.
  */
 static bool is_timed(char *const *words, row *r)
 {
@@ -93,8 +96,8 @@ static bool is_timed(char *const *words, row *r)
 }
 
 /**
- * Returns 1 and sets *r if the line contains a row. Returns 0 if the line contains a damaged row,
- * and -1 if it contains no row.
+ * Returns 1 and sets *r if the line contains a row of a table. Returns 0 if the line contains a
+ * damaged row, and -1 if the line contains no row.
  */
 static int row_of(char *line, row *r)
 {
@@ -147,8 +150,8 @@ void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line)
 }
 
 /**
- * Returns true if the rounded bandwidths of the table agree with this collective and number of
- * ranks.
+ * Returns true if the rounded bandwidths of the table agree with the collective @p call and @p
+ * ranks ranks.
  */
 static bool fits(const state *s, int call, int64_t ranks)
 {
@@ -160,8 +163,8 @@ static bool fits(const state *s, int call, int64_t ranks)
 }
 
 /**
- * Ends the present table: sets its collective and shape, or removes the table if they contradict
- * its bandwidths.
+ * Ends the present table: sets its collective and shape. Removes the table if they contradict its
+ * bandwidths.
  */
 static void end_table(state *s, dsgd_nccl_logs *logs)
 {
@@ -174,7 +177,7 @@ static void end_table(state *s, dsgd_nccl_logs *logs)
                                  : DSGD_NCCL_SHARES;
     const bool complete = s->n_ranks > 0 && s->n_ranks == s->highest + 1;
     int call = s->call == NOT_NAMED ? seen : s->call;
-    /* a script may name other tests before it starts one */
+    /* A script may print the names of other tests before it starts a test. */
     if (call >= 0 && complete && !fits(s, call, s->n_ranks))
         call = seen;
     s->table = NULL;
@@ -218,8 +221,8 @@ static void add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *logs)
 /* --- lines that are not rows ------------------------------------------------------------------ */
 
 /**
- * Reads a line about a rank: `#  Rank  0 Group  0 Pid 7000 on node0 device  0 [0x07] NVIDIA H100`.
- * Earlier versions print less.
+ * Reads a line that describes a rank, such as `#  Rank  0 Group  0 Pid 7000 on node0 device  0
+ * [0x07] NVIDIA H100`. Earlier versions of nccl-tests print less.
  */
 static void note_rank(state *s, const char *rank)
 {
@@ -248,7 +251,8 @@ static void note_line(state *s, const char *line, dsgd_nccl_logs *logs)
     if (s->table != NULL &&
         (rank != NULL || strstr(line, "# nThread") != NULL || strstr(line, "_perf"))) {
         end_table(s, logs);
-        *s = (state){.file = s->file, .call = s->call}; /* the log of another run has started */
+        *s = (state){.file = s->file, .call = s->call}; /* At this line, the log of another run
+                                                         * starts. */
     }
     s->call = dsgd_nccl_call_of(line, s->call);
     if (rank != NULL)

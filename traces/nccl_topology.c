@@ -1,7 +1,7 @@
 /**
  * @file nccl_topology.c
- * Reads the elements of a topology with expat, each with the chain of its ancestors. The nearest
- * NIC of a GPU is the NIC whose chain has the longest common start with the GPU's chain.
+ * Reads the elements of a topology with expat. Each element has a chain of ancestors. The nearest
+ * NIC of a GPU is the NIC whose chain shares the longest start with the GPU's chain.
  */
 #include "traces/nccl_topology.h"
 
@@ -14,13 +14,13 @@ enum { MOST_DEPTH = 64, MOST_DEVICES = 1024 };
 
 /** A GPU or a port of a NIC. */
 typedef struct device {
-    int64_t chain[MOST_DEPTH]; /* numbers of the ancestors, outermost first */
+    int64_t chain[MOST_DEPTH]; /* numbers of the device's ancestors, the outermost ancestor first */
     size_t line, at_depth;
-    const char *name, *bus; /* name of the device; bus ID of its PCIe ancestor, NULL if there is
-                             * none */
-    double bytes_per_s; /* bandwidth of a NIC, or of all links of a GPU */
-    double pci_bytes_per_s; /* bandwidth of the slowest PCIe link above the device; INFINITY if
-                             * unknown */
+    const char *name, *bus; /* name: name of the device; bus: bus ID of its PCIe ancestor, NULL if
+                             * it has none */
+    double bytes_per_s; /* bandwidth of the NIC, or of all links of the GPU */
+    double pci_bytes_per_s; /* bandwidth of the slowest PCIe link between the device and the root;
+                             * INFINITY if unknown */
     int64_t links;
 } device;
 
@@ -33,20 +33,21 @@ typedef struct reading {
     dsgd_nccl_topology *t;
     XML_Parser parser;
     size_t lines_before;
-    const char *root, *wrong; /* name of the root element; reason to stop reading */
+    const char *root,
+        *wrong; /* root: name of the root element; wrong: reason why reading stopped */
     size_t depth;
     int64_t n_elements, sm, gcn;
-    device around; /* properties of the open element, which a device inside it inherits */
-    device outside[MOST_DEPTH]; /* the same properties for each ancestor of the open element */
+    device around; /* properties of the open element, which devices inside the element inherit */
+    device outside[MOST_DEPTH]; /* the inherited properties of each ancestor of the open element */
     devices gpus, nics;
-    devices gpu_slots, nic_slots; /* PCI devices of the class of GPUs, and of the class of NICs */
+    devices gpu_slots, nic_slots; /* PCI devices that have the class of GPUs or the class of NICs */
     size_t n_targets, n_hosts;
-    const char **targets, **hosts; /* bus IDs at which links between GPUs end; hashes of hosts */
+    const char **targets, **hosts; /* targets: bus IDs at which links between GPUs end; hosts:
+                                    * hashes of hosts */
 } reading;
 
 /*
- * Newer versions of expat have another name for XML_GetCurrentLineNumber(), which older versions
- * lack.
+ * Newer versions of expat rename XML_GetCurrentLineNumber(), but older versions lack the new name.
  */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -105,7 +106,8 @@ static device *add_device(reading *r, devices *to, const char *name)
 static void read_pci(reading *r, const char **a)
 {
     const double speed = number(a, "link_speed"),
-                 lane = speed < 8 ? 0.6 : 0.75; /* usable share of the transfer rate in GT/s */
+                 lane =
+                     speed < 8 ? 0.6 : 0.75; /* share of the transfer rate (GT/s) that is usable */
     const double rate = speed * lane * number(a, "link_width") * 1e9 / 8;
     const char *const class = attribute(a, "class"), *const id = attribute(a, "device");
     r->around.bus = dsgd_xstrdup(attribute(a, "busid"));
@@ -120,7 +122,10 @@ static void read_pci(reading *r, const char **a)
         add_device(r, &r->nic_slots, r->around.bus);
 }
 
-/** NVIDIA's GPUs from compute capability sm on: their generation, and GB/s of a link in NCCL. */
+/**
+ * NVIDIA's GPUs with at least compute capability sm: their generation, and NCCL's bandwidth of a
+ * link in GB/s.
+ */
 typedef struct capability {
     int64_t sm;
     int generation;
@@ -161,8 +166,8 @@ static void read_link(reading *r, const char **a, bool amd)
 }
 
 /**
- * Returns true if a network interface belongs to a container or bridge. NCCL's sockets list such
- * interfaces, too.
+ * Returns true if a network interface belongs to a container or a bridge. NCCL's list of sockets
+ * also contains such interfaces.
  */
 static bool is_virtual(const char *name)
 {
@@ -178,13 +183,13 @@ static void read_element(reading *r, const char *name, const char **a)
     if (strcmp(name, "pci") == 0)
         read_pci(r, a);
     else if (strcmp(name, "gpu") == 0) {
-        /* The attribute is, for example, 910 or gfx90a:sramecc+:xnack-. */
+        /* The attribute gcn is, for example, 910 or gfx90a:sramecc+:xnack-. */
         const char *const gcn = attribute(a, "gcn");
         add_device(r, &r->gpus, attribute(a, "dev"));
         r->gcn = strtoll(gcn + (strncmp(gcn, "gfx", 3) == 0 ? 3 : 0), NULL, 16);
         r->sm = (int64_t)number(a, "sm");
     } else if (strcmp(name, "net") == 0 && !is_virtual(attribute(a, "name"))) {
-        static const double most = 1e7; /* 10 Tb/s in Mb/s; no port is faster */
+        static const double most = 1e7; /* 10 Tb/s in Mb/s; no port is faster than this */
         const double speed = number(a, "speed");
         add_device(r, &r->nics, attribute(a, "name"))->bytes_per_s =
             speed > most ? 0 : speed * 1e6 / 8;
@@ -230,13 +235,13 @@ static void XMLCALL end_element(void *data, const char *name)
         return;
     r->around = r->outside[--r->depth];
     if (r->depth == 0)
-        XML_StopParser(r->parser, XML_FALSE); /* stops, because a web page may continue after the
-                                               * topology */
+        XML_StopParser(r->parser, XML_FALSE); /* Stop after the topology, because a web page may
+                                               * continue with other text. */
 }
 
 /* --- properties of the node ------------------------------------------------------------------- */
 
-/** Returns the number of common ancestors of a GPU and a NIC. */
+/** Returns the number of ancestors that a GPU and a NIC share. */
 static int nearness(const device *gpu, const device *nic)
 {
     int n = 0;
@@ -245,11 +250,14 @@ static int nearness(const device *gpu, const device *nic)
     return n;
 }
 
-/** Returns the names of the NICs that are nearest to a GPU, and marks these NICs in @p used. */
+/**
+ * Returns the names of the NICs that are nearest to a GPU. Marks these NICs in the array @p used.
+ */
 static const char *nearest(const devices *nics, const device *gpu, bool *used)
 {
     char *names = dsgd_xstrdup("");
-    int most = 2; /* number of common ancestors below which a NIC belongs to another processor */
+    int most = 2; /* largest number of common ancestors; a NIC with fewer than 2 belongs to another
+                   * processor */
     for (size_t k = 0; k < nics->n; k++)
         most = nearness(gpu, &nics->v[k]) > most ? nearness(gpu, &nics->v[k]) : most;
     for (size_t k = 0; k < nics->n; k++)
@@ -283,7 +291,7 @@ static void find_nearest(const reading *r, const devices *gpus, const devices *n
         }
 }
 
-/** Sets the smallest bandwidths of all GPUs, and warns if GPUs differ. */
+/** Sets the bandwidths to the smallest bandwidths of all GPUs. Adds a warning if GPUs differ. */
 static void compare_gpus(const reading *r, const devices *gpus)
 {
     dsgd_nccl_topology *const t = r->t;
@@ -298,7 +306,7 @@ static void compare_gpus(const reading *r, const devices *gpus)
     }
     if (least->links > 0)
         t->links_bytes_per_s = (dsgd_said){least->bytes_per_s, least->line};
-    /* The numbers of links of AMD's MI250X differ by design. */
+    /* The GPUs of AMD's MI250X differ by design in their numbers of links. */
     if (least->links != most->links && r->gcn == 0)
         t->warnings = dsgd_xprintf("%sline %zu: GPU %s has %jd links, but GPU %s in line %zu has "
                                    "%jd. Check whether a link is down\n",
@@ -383,7 +391,7 @@ dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_ncc
 
 enum { MOST_COLUMNS = 256 };
 
-/** Splits a line into at most MOST_COLUMNS words and returns their number. */
+/** Splits a line into at most MOST_COLUMNS words and returns the number of words. */
 static size_t split(const char *line, const char **words)
 {
     char *rest = dsgd_xprintf("%.*s", (int)strcspn(line, "\n"), line), *word = NULL;
@@ -429,7 +437,7 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
     for (const char *c = text; c < row; c++)
         line += *c == '\n';
     while (columns < n_heads && strcmp(heads[columns], "CPU") != 0)
-        /* The first name may follow an escape sequence, so strstr() searches it. */
+        /* The first name may follow an escape sequence, so strstr() searches for "GPU". */
         gpus += strstr(heads[columns++], "GPU") != NULL;
     *t = (dsgd_nccl_topology){.gpus = {(double)gpus, line}, .warnings = "", .sharing = ""};
     for (size_t g = 0; g < gpus; g++) {

@@ -1,10 +1,10 @@
 /**
  * @file platform.c
- * The option table of a platform, and its checks.
+ * Contains the option table of a platform and checks its options.
  */
 #include "traces/shapes/shape.h"
 
-/* Smallest valid speed; a smaller number probably lacks its unit. */
+/* smallest valid speed in operations per second; a smaller number probably lacks its unit */
 static const double least_reference_flops = 1e6;
 
 static const char *const libraries[] = {"mpi", "nccl", "rccl", NULL};

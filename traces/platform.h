@@ -1,8 +1,8 @@
 /**
  * @file platform.h
- * A platform: the modelled machine. Its network is written as SimGrid XML, but this code does not
- * call SimGrid. A platform also has costs that SimGrid does not model, such as CPU time per message
- * and per reduced byte.
+ * Declares a platform, the modelled machine. Its network is written as SimGrid XML, but this code
+ * does not call SimGrid. A platform also has costs that SimGrid does not model, such as CPU time
+ * per message and per reduced byte.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "traces/nccl.h"
 #include "traces/shapes/registry.h"
 
-/** Library that performs collectives. RCCL is AMD's version of NCCL. */
+/** Library whose collectives are modelled. RCCL is AMD's version of NCCL. */
 typedef enum dsgd_platform_library {
     DSGD_LIBRARY_MPI,
     DSGD_LIBRARY_NCCL,
@@ -19,96 +19,108 @@ typedef enum dsgd_platform_library {
 } dsgd_platform_library;
 
 /**
- * An entry for hosts that differ from the other hosts. If several entries name a host, their
- * factors are multiplied and their latencies are added.
+ * An entry for hosts that differ from the other hosts. If several entries contain the same host,
+ * their factors are multiplied and their latencies are added.
  */
 typedef struct dsgd_platform_entry {
-    int64_t first, count; /* hosts first to first + count - 1; none if first is -1 */
-    dsgd_numbers list; /* further hosts, by number */
-    double speed, bandwidth; /* factors on the hosts' speed and their NICs' bandwidth */
-    double latency_s; /* latency added to each message at its sender and at its receiver */
+    int64_t first, count; /* the entry contains hosts first to first + count - 1; no such hosts if
+                           * first is -1 */
+    dsgd_numbers list; /* numbers of further hosts of the entry */
+    double speed,
+        bandwidth; /* factors on the speed of the hosts and on the bandwidth of their NICs */
+    double latency_s; /* latency that is added to each message at its sender and at its receiver */
 } dsgd_platform_entry;
 
-/** A group of hosts with a name. Region i is group i. */
+/** A group of hosts with a name. Region number i is group number i. */
 typedef struct dsgd_region {
     const char *name;
-    int64_t hosts; /* number of existing hosts, at most group_hosts; 0: group_hosts */
+    int64_t hosts; /* number of existing hosts, at most group_hosts; 0 means group_hosts */
     double price; /* price of a gigabyte that leaves the region, in the currency of `price` */
 } dsgd_region;
 
 /**
- * A route from one region to another. It also holds for the opposite direction, unless that
- * direction has its own route.
+ * A route from one region to another. The route also holds in the opposite direction, unless the
+ * opposite direction has its own route.
  */
 typedef struct dsgd_region_route {
     const char *from, *to;
-    double latency_s, round_trip_s; /* one-way and round-trip latency, of which one is given; the
-                                     * other is 0 */
-    double flow_bytes_per_s, bytes_per_s; /* limit of one flow, and of all flows together; 0: no
-                                           * limit */
+    double latency_s, round_trip_s; /* one-way latency and round-trip latency; exactly one of them
+                                     * is given, and the other is 0 */
+    double flow_bytes_per_s, bytes_per_s; /* bandwidth limit of one flow, and of all flows together;
+                                           * 0 means no limit */
 } dsgd_region_route;
 
 /**
- * A platform. dsgd_platform_options fills it from a YAML file (traces/platforms/ or the user's).
+ * A platform. dsgd_platform_options reads it from a YAML file (in traces/platforms/, or the user's
+ * file).
  */
 typedef struct dsgd_platform {
     const char *summary;
     const char *origin;
     const char *gpu; /* name of the GPU, such as H100; NULL if not given */
     dsgd_platform_topology topology;
-    const char *file; /* path of the SimGrid file, for topology XML */
+    const char *file; /* path of the SimGrid file, if the topology is XML */
     struct {
         bool scaled;
-        double bandwidth, latency; /* if scaled: factors on all links of the file */
+        double bandwidth, latency; /* factors on all links of the file, if option scaled is given */
     } file_links;
     /**
-     * Bandwidth of a NIC per direction. In a fat tree, dragonfly, torus or HammingMesh, bandwidth
-     * of every link.
+     * Bandwidth of a NIC per direction. In a fat tree, dragonfly, torus or HammingMesh, it is the
+     * bandwidth of every link.
      */
     double host_bandwidth_bytes_per_s;
-    double host_latency_s; /* latency between the nearest two hosts that do not share a node */
-    dsgd_numbers size, up, cables; /* extents of the topology, as the options describe them */
+    double
+        host_latency_s; /* latency between the two nearest hosts that belong to different nodes */
+    dsgd_numbers size, up, cables; /* dimensions of the topology, as the options size, up and cables
+                                    * describe them */
     int64_t group_hosts; /* number of hosts per group */
-    double group_flow_bytes_per_s; /* bandwidth limit of one flow between groups */
-    double group_bytes_per_s; /* bandwidth between a group and all others, per direction */
-    double group_latency_s; /* latency added between groups */
+    double group_flow_bytes_per_s; /* bandwidth limit of one flow between two groups */
+    double group_bytes_per_s; /* bandwidth between a group and all other groups, per direction */
+    double group_latency_s; /* latency that is added to messages between groups */
     dsgd_structs regions; /* names of the groups, of type dsgd_region */
     dsgd_structs routes; /* connections between two regions, of type dsgd_region_route */
-    double route_bandwidth, route_latency; /* factors on all routes */
-    int n_there, *there; /* existing hosts if a region has fewer than group_hosts, n_there entries;
-                          * else n_there is 0 */
-    int *route_of; /* index of the route between two regions, -1 if none, [regions][regions] from,
-                    * to; NULL without regions */
-    int64_t island_hosts; /* number of hosts of a node, which share a fast network; 0: no nodes */
-    int64_t island_nics; /* number of NICs per node, shared evenly by its hosts */
+    double route_bandwidth,
+        route_latency; /* factors on the bandwidths and latencies of all routes */
+    int n_there, *there; /* numbers of the existing hosts, n_there entries; used if a region has
+                          * fewer than group_hosts hosts, else n_there is 0 */
+    int *route_of; /* index of the route between two regions, -1 if none, as [from][to]; NULL
+                    * without regions */
+    int64_t
+        island_hosts; /* number of hosts of a node, which share a fast network; 0 means no nodes */
+    int64_t island_nics; /* number of NICs per node, which the node's hosts share evenly */
     double island_bytes_per_s; /* bandwidth between a host and the network of its node, per
                                 * direction */
     double island_latency_s; /* latency between two hosts of a node */
     dsgd_platform_library library;
-    dsgd_nccl nccl; /* parameters of NCCL's cost model, for libraries NCCL and RCCL */
-    /* GPU time that collectives of NCCL take from the computation with which they overlap. */
+    dsgd_nccl nccl; /* parameters of NCCL's cost model, for the libraries NCCL and RCCL */
+    /* Collectives of NCCL take GPU time from the computation with which they overlap. */
     double collective_share; /* fraction of a GPU's speed that a collective takes while it runs */
-    double collective_launch_s; /* GPU time to launch a collective */
-    double collective_copy_s_per_byte; /* time to copy a byte of gradients into a bucket and back */
-    dsgd_structs hosts; /* entries of differing hosts, of type dsgd_platform_entry; not for XML */
-    double message_overhead_s; /* CPU time per message, added to its transfer time */
-    double rendezvous_s; /* time added to messages larger than eager_bytes */
+    double collective_launch_s; /* GPU time that is needed to launch a collective */
+    double
+        collective_copy_s_per_byte; /* time to copy one byte of gradients into a bucket and back */
+    dsgd_structs hosts; /* entries for differing hosts, of type dsgd_platform_entry; not supported
+                         * for XML */
+    double message_overhead_s; /* CPU time per message, which is added to its transfer time */
+    double rendezvous_s; /* time that is added to each message larger than eager_bytes */
     double eager_bytes;
-    double doubling_bytes; /* size from which `collective: auto` uses halving and doubling */
+    double
+        doubling_bytes; /* message size from which `collective: auto` uses halving and doubling */
     double partial_turn_s; /* time of one iteration of the progress loop of partial collectives */
-    double reduction_s_per_byte; /* time to sum or average a received byte, added to the transfer
+    double reduction_s_per_byte; /* time to sum or average one received byte, added to the transfer
                                   * time */
-    double encoding_s_per_byte; /* time of gradient compression; negative: limited by GPU memory */
-    double staging_s_per_byte; /* time to copy a byte between device and host memory */
-    double operation_s_per_byte; /* time of a framework operation in host memory */
+    double encoding_s_per_byte; /* time to compress one byte of a gradient; negative if GPU memory
+                                 * limits it */
+    double staging_s_per_byte; /* time to copy one byte between device memory and host memory */
+    double operation_s_per_byte; /* time of a framework operation per byte in host memory */
     /**
-     * Host speed to which the workload's times refer. 0: the nominal speed. For XML, 0 means the
-     * speed of worker 0's host, so a slow worker 0 would make all other workers fast.
+     * Host speed to which the workload's times refer. 0 means the nominal speed. For XML, 0 means
+     * the speed of worker 0's host. If worker 0 is slow, all other workers would then be fast.
      */
     double reference_flops;
-    double busy_power_w, idle_power_w; /* power of a GPU that computes, and of a GPU that waits;
-                                        * negative if unknown */
-    const char *price; /* price of a GPU, which dsgd_platform_price() reads; NULL if not given */
+    double busy_power_w, idle_power_w; /* power of a GPU that computes, and power of a GPU that
+                                        * waits; negative if unknown */
+    const char *price; /* price of a GPU as a text, which dsgd_platform_price() reads; NULL if not
+                        * given */
 } dsgd_platform;
 
 static inline const dsgd_region *dsgd_regions(const dsgd_platform *platform)
@@ -116,10 +128,14 @@ static inline const dsgd_region *dsgd_regions(const dsgd_platform *platform)
     return platform->regions.v;
 }
 
-/** Latency and limits of the connection between two groups, in addition to NICs and uplinks. */
+/**
+ * Latency and limits of the connection between two groups. They apply in addition to NICs and
+ * uplinks.
+ */
 typedef struct dsgd_between {
     double latency_s;
-    double flow_bytes_per_s, bytes_per_s; /* limit of one flow, and of all flows together */
+    double flow_bytes_per_s,
+        bytes_per_s; /* bandwidth limit of one flow, and of all flows together */
 } dsgd_between;
 
 static inline dsgd_between dsgd_platform_between(const dsgd_platform *platform, int from, int to)
@@ -136,39 +152,42 @@ static inline dsgd_between dsgd_platform_between(const dsgd_platform *platform, 
                           flow > 0 ? flow : INFINITY, all > 0 ? all : INFINITY};
 }
 
-/** Returns number i of option size, up or cables; 1 if the option is absent. */
+/** Returns number i of option size, up or cables. Returns 1 if the option has no such number. */
 static inline double dsgd_extent(const dsgd_numbers *numbers, size_t i)
 {
     return numbers->n == 0 ? 1 : numbers->v[i];
 }
 
-/** Host speed of all topologies except XML, before the factors of `hosts`. */
+/** Speed of a host before the factors of `hosts`, for all topologies except XML. */
 extern const double dsgd_platform_nominal_flops;
 
 extern const dsgd_option dsgd_platform_options[];
 
 /**
- * Finds the regions of all routes. Returns DSGD_EUSAGE if a region is unknown, or if two regions
- * have neither a route nor a limit for groups.
+ * Finds the regions of all routes by name. Returns DSGD_EUSAGE if a region is unknown, or if two
+ * regions have neither a route nor a limit for groups.
  */
 dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error);
 
 /**
- * Checks the options together, for example groups without a size. Returns DSGD_EUSAGE with an
- * explanation if they are invalid.
+ * Checks options that depend on each other, for example groups without a size. Returns DSGD_EUSAGE
+ * with an explanation if they are invalid.
  */
 dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error);
 
-/** Sets the topology to the user's XML file @p path. (shapes/xml.c) */
+/** Makes the user's XML file @p path the topology. (shapes/xml.c) */
 void dsgd_platform_take_file(dsgd_platform *platform, const char *path);
 
 /**
- * Returns true if links and hosts follow from the platform's numbers. Returns false if the user's
- * XML contains them.
+ * Returns true if links and hosts follow from the platform's numbers. Returns false if a file of
+ * the user (XML) contains them.
  */
 bool dsgd_platform_has_numbers(const dsgd_platform *platform);
 
-/** Returns true if messages share only NICs, links into nodes and uplinks of groups. */
+/**
+ * Returns true if messages share only three kinds of links: NICs, links into nodes, and uplinks of
+ * groups.
+ */
 bool dsgd_platform_is_crossbar(const dsgd_platform *platform);
 
 /** Returns the number of hosts per group, or 0 if there are no groups. */
@@ -177,19 +196,19 @@ int64_t dsgd_platform_group_hosts(const dsgd_platform *platform);
 /** Returns the group of a host, or 0 if there are no groups. */
 int dsgd_platform_group(const dsgd_platform *platform, int host);
 
-/** Returns the product of the numbers, or 1 if there are none. */
+/** Returns the product of a list of numbers. Returns 1 if the list is empty. */
 double dsgd_product(const dsgd_numbers *numbers);
 
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
 /**
- * Returns the largest number of hosts; with regions, the number of places for hosts. Returns
- * DSGD_PLATFORM_ANY if there is no limit, or if only SimGrid knows the limit (XML).
+ * Returns the largest number of hosts; with regions, returns the number of positions for hosts.
+ * Returns DSGD_PLATFORM_ANY if there is no limit, or if only SimGrid knows the limit (XML).
  */
 int dsgd_platform_most_hosts(const dsgd_platform *platform);
 
 /**
- * Extents of the dimensions for `collective: rings`. The dimension of the nearest hosts comes
- * first. Missing dimensions have extent 1.
+ * Dimensions of a platform for `collective: rings`. The first dimension contains the nearest hosts.
+ * Missing dimensions have a size of 1.
  */
 enum { DSGD_MOST_DIMENSIONS = 4 };
 typedef struct dsgd_dimensions {
@@ -197,17 +216,21 @@ typedef struct dsgd_dimensions {
 } dsgd_dimensions;
 dsgd_dimensions dsgd_platform_dimensions(const dsgd_platform *platform);
 
-/** Returns true if a route limits the bandwidth of all its flows together. */
+/** Returns true if a route has a bandwidth limit for all of its flows together. */
 bool dsgd_platform_shares_routes(const dsgd_platform *platform);
 
-/** Returns the i-th existing host in natural order, or -1 if there are fewer hosts. */
+/**
+ * Returns the number of the i-th existing host in natural order. Returns -1 if there are fewer
+ * hosts.
+ */
 int dsgd_platform_there(const dsgd_platform *platform, int i);
 
 /**
- * Effect of the entries in `hosts` on one host, given by its index in natural order. Not for XML.
+ * Effect of the entries in `hosts` on one host. The index of the host is its position in natural
+ * order. XML is not supported.
  */
 typedef struct dsgd_host_quality {
-    double speed, bandwidth; /* factors on speed and bandwidth */
+    double speed, bandwidth; /* factors on the speed and the bandwidth of the host */
     double latency_s;
 } dsgd_host_quality;
 dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
@@ -215,56 +238,61 @@ dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host);
 /** Returns true if two hosts belong to the same node. */
 bool dsgd_platform_same_island(const dsgd_platform *platform, int host, int other);
 
-/** Returns the CPU time of a message, with its handshake if the message needs one. */
+/**
+ * Returns the CPU time of a message in seconds, including its handshake if the message needs one.
+ */
 static inline double dsgd_platform_message_s(const dsgd_platform *platform, double bytes)
 {
     return platform->message_overhead_s +
            (bytes > platform->eager_bytes ? platform->rendezvous_s : 0);
 }
 
-/** Returns the time in seconds to compress or decompress a byte of a vector. */
+/** Returns the time to compress or decompress one byte of a vector, in seconds. */
 double dsgd_platform_encoding_s_per_byte(const dsgd_platform *platform);
 
 /**
- * Returns the bandwidth of all links of a NIC, per direction. Returns NAN if only SimGrid knows it
- * (XML).
+ * Returns the bandwidth of all links of a NIC, per direction. Returns NAN if only SimGrid knows the
+ * bandwidth (XML).
  */
 double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic);
 
 /**
- * Returns the quality of a NIC: the smallest bandwidth factor and the largest latency of its hosts.
+ * Returns the quality of a NIC. It has the smallest bandwidth factor and the largest latency of the
+ * NIC's hosts.
  */
 dsgd_host_quality dsgd_platform_nic(const dsgd_platform *platform, int nic);
 
 /** Returns the number of hosts per NIC, or 1 if there are no nodes. */
 int dsgd_platform_nic_hosts(const dsgd_platform *platform);
 
-/** The hosts of a run, and how many messages they send at once. */
+/** The hosts of a run, and the number of messages that a host sends at once. */
 typedef struct dsgd_platform_use {
-    int n_hosts; /* number of hosts, for workers and servers */
-    const int *places; /* indices of the hosts in natural order; n_hosts entries */
-    int at_once; /* most messages that a host sends, or receives, at once; 0: no limit */
+    int n_hosts; /* number of hosts, for workers and servers together */
+    const int *places; /* positions of the hosts in natural order; n_hosts entries */
+    int at_once; /* largest number of messages that a host sends, or receives, at once; 0 means no
+                  * limit */
 } dsgd_platform_use;
 
 /**
- * Returns true if messages among a run's hosts share links only with messages that the same host
- * sends or receives. In a fat tree and a dragonfly, this is the case only within one switch. It is
- * never the case in a torus, HammingMesh, rails and XML.
+ * Returns true if messages between the hosts of a run never share links with messages of other
+ * hosts. In a fat tree and a dragonfly, the result is true only within one switch. The result is
+ * always false in a torus, HammingMesh, rails and XML.
  */
 bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use);
 
-/** Returns true if all hosts of the run are in one block of @p size hosts. */
+/** Returns true if all hosts of the run belong to the same block of @p size hosts. */
 bool dsgd_platform_in_one(const dsgd_platform_use *use, int size);
 
 /**
- * Returns the largest number of hosts whose platform can be written for SimGrid. (platform_xml.c)
+ * Returns the largest number of hosts for which a platform can be written for SimGrid.
+ * (platform_xml.c)
  */
 int dsgd_platform_most_told(const dsgd_platform *platform);
 
 /**
- * Writes SimGrid XML of @p n_hosts hosts to @p path. If the topology fixes the number of hosts,
- * writes all of them. Hosts are named n0, n1, and so on; strverscmp() gives their natural order.
- * Writes nothing for topology XML, which uses the user's file.
+ * Writes SimGrid XML for @p n_hosts hosts to the file @p path. If the topology fixes the number of
+ * hosts, writes all hosts. Hosts are named n0, n1, and so on; strverscmp() gives their natural
+ * order. Writes nothing for topology XML, which uses the user's file.
  */
 dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
                                 dsgd_error *error);
@@ -272,24 +300,30 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
 /* --- energy and cost of GPUs (expenses.c) ----------------------------------------------------- */
 
 /**
- * Returns the energy of @p n_gpus GPUs in @p virtual_s seconds, in joules. Each GPU computes in the
- * share @p compute_share of this time. A GPU draws busy_power while it computes, and idle_power
- * while it waits or communicates. Returns NAN if the platform lacks the powers. Excludes
- * processors, servers, network and cooling.
+ * Returns the energy of @p n_gpus GPUs in @p virtual_s seconds, in joules. Each GPU computes for
+ * the share @p compute_share of this time. A GPU draws busy_power while it computes, and idle_power
+ * while it waits or communicates. Returns NAN if the platform lacks these powers. The energy
+ * excludes processors, servers, network and cooling.
  */
 double dsgd_platform_energy_j(const dsgd_platform *platform, int n_gpus, double virtual_s,
                               double compute_share);
 
 enum { DSGD_MOST_CURRENCY = 15 };
 
-/** Price of one GPU for one hour. */
+/** Price of one GPU for one hour, with its currency. */
 typedef struct dsgd_price {
     double per_hour;
     char currency[DSGD_MOST_CURRENCY + 1];
 } dsgd_price;
 
-/** Reads the platform's price. Returns false if it has none, or if the price is invalid. */
+/**
+ * Reads the platform's price of a GPU. Returns false if the platform has no price, or if the price
+ * is invalid.
+ */
 bool dsgd_platform_price(const dsgd_platform *platform, dsgd_price *price);
 
-/** Checks powers and prices. Returns DSGD_EUSAGE with an explanation if one is invalid. */
+/**
+ * Checks the powers and prices of a platform. Returns DSGD_EUSAGE with an explanation if one of
+ * them is invalid.
+ */
 dsgd_status dsgd_platform_check_expenses(const dsgd_platform *platform, dsgd_error *error);

@@ -1,12 +1,12 @@
 /**
  * @file platform_xml.c
- * Writes the SimGrid XML of all topologies except the user's own file.
+ * Writes SimGrid XML for all topologies except XML, for which the user has a file.
  */
 #include "traces/shapes/crossbars.h"
 
 /**
- * Writes a cluster, whose links SimGrid creates. SimGrid 4.0 crashes if such a cluster is the
- * outermost zone, so a zone surrounds it.
+ * Writes a cluster whose links SimGrid creates. SimGrid 4.0 crashes if a cluster is the outermost
+ * zone, so another zone encloses the cluster.
  */
 static void write_cluster(FILE *xml, const dsgd_platform *platform, const char *topology)
 {
@@ -18,7 +18,7 @@ static void write_cluster(FILE *xml, const dsgd_platform *platform, const char *
             platform->host_bandwidth_bytes_per_s, topology);
 }
 
-/** Writes all links, one per direction, and the routes between all pairs of hosts. */
+/** Writes all links, one link per direction, and the routes between all pairs of hosts. */
 static void write_routes(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
     const dsgd_shape *const shape = dsgd_shape_of(platform);
@@ -29,7 +29,7 @@ static void write_routes(FILE *xml, const dsgd_platform *platform, int n_hosts)
     const size_t n_links = shape->n_links(platform, n_hosts);
     for (size_t i = 0; i < n_links; i++) {
         const dsgd_shape_link l = shape->link(platform, i);
-        if (l.bytes_per_s > 0) /* a missing spine has links without bandwidth */
+        if (l.bytes_per_s > 0) /* If the spine is missing, the bandwidth of its links is 0. */
             dsgd_xml_link(xml, "link", (int)i, l.bytes_per_s, l.latency_s, "SHARED");
     }
     for (int from = 0; from < n_hosts; from++)
@@ -46,7 +46,7 @@ static void write_routes(FILE *xml, const dsgd_platform *platform, int n_hosts)
     fputs("</zone>\n", xml);
 }
 
-enum { MOST_ROUTED = 256 }; /* largest number of hosts for which all routes are written */
+enum { MOST_ROUTED = 256 }; /* largest number of hosts for which this file writes all routes */
 
 int dsgd_platform_most_told(const dsgd_platform *platform)
 {

@@ -1,10 +1,10 @@
 /**
  * @file regions.c
- * Groups of hosts with names and their own routes, for wide-area networks.
+ * Implements regions: groups of hosts with names and their own routes, for wide-area networks.
  */
 #include "traces/platform.h"
 
-/** Returns the number of the region named @p name, or -1 if there is none. */
+/** Returns the number of the region called @p name, or -1 if there is no such region. */
 static int find_region(const dsgd_platform *platform, const char *name)
 {
     const dsgd_region *const regions = platform->regions.v;
@@ -30,7 +30,7 @@ static dsgd_status find_ends(const dsgd_platform *platform, const dsgd_region_ro
     return DSGD_OK;
 }
 
-/** Lists the existing hosts if any region has fewer than group_hosts. */
+/** Creates the list of existing hosts if any region has fewer hosts than group_hosts. */
 static dsgd_status list_hosts(dsgd_platform *platform, dsgd_error *error)
 {
     const dsgd_region *const regions = dsgd_regions(platform);
@@ -66,7 +66,10 @@ dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error)
     int *const route_of = dsgd_keep(n * n, sizeof *route_of);
     for (size_t i = 0; i < n * n; i++)
         route_of[i] = -1;
-    /* Second pass: a route's own direction replaces a route of the opposite direction. */
+    /*
+     * The second pass handles each route's own direction, which has priority over an opposite
+     * route.
+     */
     for (int back = 1; back >= 0; back--)
         for (size_t k = 0; k < platform->routes.n; k++) {
             int ends[2];
@@ -79,7 +82,7 @@ dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error)
                                "routes: there is no route from `%.60s` to `%.60s`. Add one, or set "
                                "group_flow_bandwidth for regions without a route",
                                regions[i / n].name, regions[i % n].name);
-    /* If the routes give all limits, groups have no limits of their own. */
+    /* If all routes have limits, the groups need no limits of their own. */
     if (platform->group_flow_bytes_per_s <= 0)
         platform->group_flow_bytes_per_s = 1e15;
     if (platform->group_bytes_per_s <= 0)

@@ -1,6 +1,7 @@
 /**
  * @file slurm.c
- * Reads lines of KEY=VALUE, or YAML with mappings that contain `nodes`.
+ * Reads files that describe a cluster's switches. Their lines are KEY=VALUE, or they are YAML with
+ * mappings that contain `nodes`.
  */
 #include "traces/slurm.h"
 
@@ -29,8 +30,8 @@ static dsgd_status add_host(dsgd_hostlist *hosts, const char *name, dsgd_error *
 }
 
 /**
- * Expands one element of a list of hosts. @p done is the expanded start of the name, and @p rest
- * the remaining text. Each range in brackets multiplies the number of names.
+ * Expands one element of a list of hosts. @p done is the start of the name, already expanded, and
+ * @p rest is the remaining text. Each range in brackets multiplies the number of names.
  */
 static dsgd_status expand(const char *done, const char *rest, dsgd_hostlist *hosts,
                           dsgd_error *error)
@@ -96,8 +97,8 @@ static dsgd_slurm_leaf *add_leaf(dsgd_slurm_topology *t, const char *name, const
 }
 
 /**
- * Adds the nodes of @p list to a leaf. All leaves together may have at most DSGD_SLURM_MOST_HOSTS
- * nodes.
+ * Adds the nodes of @p list to a leaf switch. All leaves together may have at most
+ * DSGD_SLURM_MOST_HOSTS nodes.
  */
 static dsgd_status add_nodes(dsgd_slurm_topology *t, dsgd_slurm_leaf *leaf, const char *list,
                              size_t line, dsgd_error *error)
@@ -113,8 +114,8 @@ static dsgd_status add_nodes(dsgd_slurm_topology *t, dsgd_slurm_leaf *leaf, cons
 }
 
 /**
- * Returns the value of a key on a line, or NULL if the key is absent. As in Slurm, upper and lower
- * case are equal.
+ * Returns the value of a key on a line, or NULL if the key is absent. As in Slurm, the case of
+ * letters does not matter.
  */
 static const char *value_of(const char *line, const char *key)
 {
@@ -136,7 +137,10 @@ static dsgd_status read_line(const char *file, size_t number, const char *line,
     t->speed = t->speed == NULL && speed != NULL
                    ? dsgd_xprintf("%s:%zu: LinkSpeed=%s", file, number, speed)
                    : t->speed;
-    /* A switch above switches; scontrol repeats the nodes of its leaves. */
+    /*
+     * The line describes a switch above switches. For such a switch, scontrol repeats the nodes of
+     * its leaves.
+     */
     const bool is_inner = value_of(line, "Switches") != NULL;
     t->n_inner += is_inner;
     if (nodes == NULL || is_inner || value_of(line, "AggregatedBlock") != NULL)
@@ -166,8 +170,8 @@ dsgd_status dsgd_slurm_read(const char *file, const char *text, dsgd_slurm_topol
 }
 
 /**
- * Returns the text of a scalar, with control characters replaced by blanks. Returns NULL if the
- * node is not a scalar.
+ * Returns the text of a YAML scalar, with control characters replaced by blanks. Returns NULL if
+ * the YAML node is not a scalar.
  */
 static const char *text_of(struct fy_node *scalar)
 {
@@ -186,7 +190,10 @@ static const char *value_in(struct fy_node *mapping, const char *key)
     return text == NULL ? "" : text;
 }
 
-/** Reads the value of `nodes` in a mapping: a list of hosts, or a sequence of such lists. */
+/**
+ * Reads the value of `nodes` in a mapping. The value is a list of hosts, or a sequence of such
+ * lists.
+ */
 static dsgd_status read_nodes(const char *file, struct fy_node *nodes, const char *name,
                               dsgd_slurm_topology *t, dsgd_error *error)
 {
@@ -237,7 +244,7 @@ dsgd_status dsgd_slurm_read_yaml(const char *file, struct fy_document *document,
 {
     struct fy_node *const root = document == NULL ? NULL : fy_document_root(document);
     void *iterator = NULL;
-    /* Topology of the cluster, if the file has several topologies. */
+    /* If the file has several topologies, select the topology of the cluster. */
     struct fy_node *e = NULL, *chosen = root;
     if (document == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: the file is neither a topology.conf nor YAML", file);
@@ -248,8 +255,8 @@ dsgd_status dsgd_slurm_read_yaml(const char *file, struct fy_document *document,
 }
 
 /**
- * Returns true if a line of @p text starts with @p begin, in upper or lower case, after blanks and
- * dashes.
+ * Returns true if a line of @p text starts with @p begin after blanks and dashes. The case of
+ * letters does not matter.
  */
 static bool has_line(const char *text, const char *begin)
 {

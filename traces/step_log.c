@@ -1,7 +1,7 @@
 /**
  * @file step_log.c
- * Reads the output of training programs line by line. A step is the number after a word, and its
- * time the number after another word.
+ * Reads the output of training programs line by line. In a line, the step is the number after one
+ * word, and the time is the number after another word.
  */
 #include "traces/step_log.h"
 
@@ -10,8 +10,9 @@
 /** The output format of a training program. */
 typedef struct tool {
     const char *name, *mark, *step, *time; /* mark: text that only lines of this program contain;
-                                            * step, time: words before these numbers */
-    double unit_s; /* unit of the time in s; 0: a clock in each line, negative: a progress bar */
+                                            * step, time: words before the step and the time */
+    double unit_s; /* unit of the time in seconds; 0: each line has a clock; negative: each line has
+                    * a progress bar */
 } tool;
 
 static const tool tools[] = {
@@ -26,7 +27,7 @@ static const tool tools[] = {
 
 /**
  * Returns the number after @p word, and sets *end to the end of the number. Returns a negative
- * value if there is no number, or if the number has a decimal comma.
+ * value if no number follows, or if the number has a decimal comma.
  */
 static double number_after(const char *line, const char *word, const char **end)
 {
@@ -43,7 +44,7 @@ static double number_after(const char *line, const char *word, const char **end)
 
 /**
  * Returns the time of a clock such as `2025-11-25 19:45:01,441`, in seconds since the start of the
- * month. Returns a negative value if the line has no clock.
+ * month. Returns a negative value if the line contains no clock.
  */
 static double clock_of(const char *line)
 {
@@ -58,7 +59,7 @@ static double clock_of(const char *line)
 
 /**
  * Returns the seconds per step from the last progress bar of a line, such as 8.31it/s or 1.33s/it.
- * Returns a negative value if there is no bar.
+ * Returns a negative value if the line contains no progress bar.
  */
 static double bar_of(const char *line)
 {
@@ -84,8 +85,8 @@ static void add(dsgd_step_log *log, double seconds, size_t line)
 }
 
 /**
- * Returns the seconds of a step from a line, or a value that is not above 0 if the line has no
- * time. @p from contains the step and the clock of the previous line.
+ * Returns the time of a step in seconds from a line. Returns a value that is not above 0 if the
+ * line contains no time. @p from contains the step and the clock of the previous line.
  */
 static double time_of(const tool *t, const char *line, double step, const double from[2])
 {
@@ -101,14 +102,15 @@ static dsgd_step_log read_tool(const tool *t, const char *text)
     double last[2] = {-1, -1}; /* step and clock of the previous line; -1 before the first line */
     size_t number = 1;
     char *const copy = dsgd_xstrdup(text), *rest = copy, *line = NULL;
-    while ((line = strsep(&rest, "\r\n")) != NULL) { /* a progress bar is drawn again after \r */
+    while ((line = strsep(&rest, "\r\n")) != NULL) { /* Split lines also at \r, because programs
+                                                      * redraw a progress bar after \r. */
         const char *end = "";
         const size_t here = number;
         number += rest != NULL && text[rest - copy - 1] == '\n';
         const double batch = number_after(line, "global batch size", &end);
         log.batch = fmax(log.batch, *end == ':' ? strtod(end + 1, NULL) : batch);
         const double step = strstr(line, t->mark) == NULL ? -1 : number_after(line, t->step, &end);
-        /* skips a step that another rank has already printed */
+        /* Skip a step that another rank has already printed. */
         if (step < 0 || step == last[0] || (t->unit_s == 0 && step < last[0]))
             continue;
         const double seconds = time_of(t, line, step, last);

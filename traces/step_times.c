@@ -1,12 +1,12 @@
 /**
  * @file step_times.c
- * Finds the columns of step times by their names, and reads them.
+ * Finds the columns of measured step times in a CSV file by their names, and reads these columns.
  */
 #include "traces/step_times.h"
 
 #include "base/option.h"
 
-/** Returns the unit of time called @p name, or NULL if there is none. */
+/** Returns the unit of time called @p name, or NULL if there is no such unit. */
 static const dsgd_suffix *unit_named(const char *name)
 {
     const dsgd_suffix *unit = dsgd_time_words;
@@ -17,7 +17,7 @@ static const dsgd_suffix *unit_named(const char *name)
 
 /**
  * Returns the unit at the end of a column's name, such as step_time_ms or "time (ms)". Returns NULL
- * if there is no unit.
+ * if the name has no unit.
  */
 static const dsgd_suffix *unit_of(const char *column)
 {
@@ -31,8 +31,8 @@ static const dsgd_suffix *unit_of(const char *column)
 }
 
 /**
- * Returns the column called seconds, else the only column of the file, else the only column whose
- * name ends in a unit.
+ * Returns the column of times. It is the column called seconds, else the only column of the file,
+ * else the only column whose name ends in a unit.
  */
 static size_t default_column(const dsgd_csv *csv)
 {
@@ -68,7 +68,10 @@ static dsgd_status find_time(const dsgd_csv *csv, const char *wanted, size_t *co
                      csv->path, wanted == NULL ? "seconds" : wanted, names);
 }
 
-/** Returns the first existing column of @p names, or csv->n_columns if no such column exists. */
+/**
+ * Returns the first column in the list @p names that exists. Returns csv->n_columns if no column of
+ * the list exists.
+ */
 static size_t first_of(const dsgd_csv *csv, const char *const *names)
 {
     while (*names != NULL && dsgd_csv_column(csv, *names) == csv->n_columns)
@@ -83,7 +86,7 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
     const char *const name = csv->fields[out->time];
     out->is_named = unit_of(name) != NULL || strcmp(name, "seconds") == 0;
     out->unit = unit != NULL ? unit_named(unit) : unit_of(name);
-    /* the first unit is the default, seconds */
+    /* The default unit is the first unit of the table, seconds. */
     if (out->unit == NULL)
         out->unit = dsgd_time_words;
     out->worker = first_of(csv, (const char *const[]){"worker", "rank", NULL});
@@ -95,7 +98,7 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
 
 /**
  * Reads a column of numbers from @p least to @p most. If @p most is below 1e9, the numbers must be
- * whole. *numbers is NULL if there is no such column.
+ * whole numbers. Sets *numbers to NULL if there is no such column.
  */
 static dsgd_status read_column(const dsgd_csv *csv, size_t column, double least, double most,
                                double **numbers, dsgd_error *error)

@@ -1,6 +1,6 @@
 /**
  * @file workload.c
- * The option table of a workload, its checks, and the split of a gradient into chunks.
+ * Contains the option table of a workload, checks its options, and splits a gradient into chunks.
  */
 #include "traces/workload.h"
 
@@ -306,7 +306,7 @@ dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error
     return dsgd_workload_hosts(workload) > 1 ? check_inner(workload, error) : DSGD_OK;
 }
 
-/** Returns the bytes of a row of the tensor list. */
+/** Returns the size of all tensors in a row of the tensor list, in bytes. */
 static double bytes_of(const dsgd_workload *workload, const dsgd_tensors *row)
 {
     return dsgd_workload_value_bytes(workload) * (double)row->elements * (double)row->count;
@@ -335,8 +335,8 @@ static size_t every_tensor(const dsgd_workload *workload, double **bytes)
 }
 
 /**
- * Puts whole tensors into buckets: a bucket is full when it reaches its size. Returns the number of
- * buckets, and their sizes in *bytes.
+ * Collects whole tensors in buckets. A bucket is full when it reaches its size. Returns the number
+ * of buckets, and stores their sizes in *bytes.
  */
 static size_t in_buckets(const dsgd_workload *workload, dsgd_buckets buckets, double **bytes)
 {
@@ -378,7 +378,7 @@ double dsgd_workload_sparse_bytes(const dsgd_workload *workload, size_t k)
     return dsgd_workload_value_bytes(workload) * row->sparse;
 }
 
-/** Returns the work for the first @p bytes of one gradient. */
+/** Returns the work of the backward pass for the first @p bytes bytes of one gradient. */
 static double work_until(const dsgd_workload *workload, double bytes)
 {
     const dsgd_tensors *const tensors = workload->tensors.v;
@@ -394,7 +394,8 @@ static double work_until(const dsgd_workload *workload, double bytes)
 double *dsgd_workload_work(const dsgd_workload *workload, size_t n_pieces, const double *bytes)
 {
     const dsgd_tensors *const tensors = workload->tensors.v;
-    bool uses = false; /* whether the shares of work differ from the shares of bytes */
+    bool uses = false; /* true if a tensor's share of the work can differ from its share of the
+                        * bytes */
     for (size_t i = 0; i < workload->tensors.n; i++)
         uses |= tensors[i].uses != 1;
     uses = uses && work_until(workload, dsgd_workload_bytes(workload)) > 0;

@@ -1,8 +1,9 @@
 /**
  * @file crossbars.c
- * Two topologies. `switch` is one full-duplex crossbar. `groups` has several crossbars. A flow
- * between two groups passes the uplink of its group, a limit for each flow, and the downlink of the
- * other group. In both topologies, hosts can share NICs and the fast network of their node.
+ * Implements two topologies. Topology `switch` is one full-duplex crossbar. Topology `groups` has
+ * several crossbars. A flow between two groups passes the uplink of its group, a limit for each
+ * flow, and the downlink of the other group. In both topologies, hosts can share NICs and the fast
+ * network of their node.
  */
 #include "traces/shapes/crossbars.h"
 
@@ -32,8 +33,8 @@ static char *describe_groups(const dsgd_platform *platform)
 /* --- links ------------------------------------------------------------------------------------ */
 
 /**
- * Kinds of links of each host, NIC or group. Their numbers follow the numbers of the links that all
- * flows between two regions share.
+ * Kinds of links that each host, NIC or group has. The first link numbers belong to the links that
+ * all flows between two regions share. The links of these kinds follow.
  */
 enum { NIC_UP, NIC_DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
 
@@ -70,7 +71,8 @@ static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
 }
 
 /**
- * Appends the links from group @p a to group @p b to a route, with the latency and the flow limit.
+ * Appends the links from group @p a to group @p b to a route. Also adds their latency and flow
+ * limit.
  */
 static void pass_groups(const dsgd_platform *platform, int a, int b, dsgd_shape_route *route)
 {
@@ -117,7 +119,10 @@ static double nic_bytes_per_s(const dsgd_platform *platform, int nic)
     return platform->host_bandwidth_bytes_per_s * dsgd_platform_nic(platform, nic).bandwidth;
 }
 
-/** Relative excess over a limit that is only rounding, as in 384 * 6.3 against 2419.2. */
+/**
+ * A relative excess over a limit below this number is a rounding error (for example, 384 * 6.3 and
+ * 2419.2).
+ */
 static const double rounding = 1e-12;
 
 /**
@@ -132,7 +137,7 @@ static int blocks(const dsgd_platform_use *use, int64_t size)
     return n;
 }
 
-/** Returns the number of the run's hosts at each NIC, in an array of *n entries. */
+/** Returns an array with the number of the run's hosts at each NIC. The array has *n entries. */
 static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use, int *n)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);
@@ -144,11 +149,11 @@ static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use
 }
 
 /**
- * Returns the largest bandwidth that can leave, or enter, each of @p n_groups groups at once. It is
- * the smaller of two numbers. The first is the bandwidth that the NICs of the group's hosts can
- * send, with at most group_flow_bytes_per_s per message. The second is the bandwidth that the hosts
- * of other groups can receive. The array covers all groups up to the last group with hosts of the
- * run.
+ * Returns the largest bandwidth that can leave, or enter, each of @p n_groups groups at once. This
+ * bandwidth is the smaller of two numbers. The first number is the bandwidth that the NICs of the
+ * group's hosts can send, with at most group_flow_bytes_per_s per message. The second number is the
+ * bandwidth that the hosts of other groups can receive. The array contains all groups up to the
+ * last group with hosts of the run.
  */
 static double *group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
                              int n_groups)
@@ -184,7 +189,8 @@ static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use
 }
 
 /**
- * Returns true if the uplink of a group can be a bottleneck. Otherwise the uplinks slow no message.
+ * Returns true if the uplink of a group can be a bottleneck. Returns false if uplinks never slow a
+ * message.
  */
 static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
 {

@@ -1,6 +1,6 @@
 /**
  * @file crossbars.h
- * Writers of SimGrid XML for one crossbar and for groups of crossbars.
+ * Declares functions that write SimGrid XML for one crossbar and for groups of crossbars.
  */
 #pragma once
 
@@ -9,6 +9,8 @@
 void dsgd_switch_write(FILE *xml, const dsgd_platform *platform, int n_hosts);
 void dsgd_groups_write(FILE *xml, const dsgd_platform *platform, int n_hosts);
 
-/** Writes link @p name @p i. @p sharing is SimGrid's sharing policy. */
+/**
+ * Writes a link called @p name followed by the number @p i. @p sharing is SimGrid's sharing policy.
+ */
 void dsgd_xml_link(FILE *xml, const char *name, int i, double bytes_per_s, double latency_s,
                    const char *sharing);

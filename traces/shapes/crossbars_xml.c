@@ -16,7 +16,8 @@ void dsgd_xml_link(FILE *xml, const char *name, int i, double bytes_per_s, doubl
 }
 
 /**
- * Writes the paths within a node. A path has the links of two hosts, each with half of the latency.
+ * Writes the paths within a node. A path contains the links of two hosts, and each link has half of
+ * the latency.
  */
 static void write_island(FILE *xml, int first, int last)
 {
@@ -31,9 +32,9 @@ static void write_island(FILE *xml, int first, int last)
 }
 
 /**
- * Writes the paths out of a group and into the group: the NIC of the host and, on the way out, the
- * limit of a flow. Each host has its own link for this limit, because SimGrid recomputes the shares
- * of all flows of a link whenever a flow starts or ends.
+ * Writes the paths out of a group and into the group. A path contains the NIC of the host. A path
+ * out of the group also contains the limit of a flow. Each host has its own link for this limit,
+ * because SimGrid recomputes the shares of all flows of a link whenever a flow starts or ends.
  */
 static void write_gateway(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
 {
@@ -48,7 +49,8 @@ static void write_gateway(FILE *xml, const dsgd_platform *platform, int group, i
 }
 
 /**
- * Writes hosts first .. last of a crossbar. Every path has two NICs, each with half of the latency.
+ * Writes hosts first to last of a crossbar. Every path contains two NICs, and each NIC has half of
+ * the latency.
  */
 static void write_crossbar(FILE *xml, const dsgd_platform *platform, bool grouped, int group,
                            int first, int last)
@@ -69,7 +71,8 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, bool groupe
         }
         fprintf(xml, "  <host_link id=\"n%d\" up=\"nic%d_UP\" down=\"nic%d_DOWN\"/>\n", host,
                 host / per_nic, host / per_nic);
-        if (grouped) /* if the platform has routes, the routes contain limits and latencies */
+        if (grouped) /* If the platform has routes, limits and latencies are written with the
+                      * routes. */
             dsgd_xml_link(xml, "flow", host,
                           platform->route_of == NULL ? platform->group_flow_bytes_per_s : 1e18,
                           platform->route_of == NULL ? platform->group_latency_s : 0, "FATPIPE");
@@ -85,7 +88,7 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, bool groupe
 
 /**
  * Writes the routes between regions. A route has the limit and latency of one flow, and the
- * bandwidth that all flows share. All links are written before the routes.
+ * bandwidth that all flows share. The function writes all links before the routes.
  */
 static void write_routes(FILE *xml, const dsgd_platform *platform, int n_groups)
 {
@@ -106,7 +109,10 @@ static void write_routes(FILE *xml, const dsgd_platform *platform, int n_groups)
                         a, b, a, b, a, a * n + b, a * n + b, b);
 }
 
-/** Writes groups of crossbars. Between two routers, a message passes the uplinks of both groups. */
+/**
+ * Writes groups of crossbars. Between the routers of two groups, a message passes the uplinks of
+ * both groups.
+ */
 void dsgd_groups_write(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
     const int size = (int)platform->group_hosts;

@@ -1,13 +1,13 @@
 /**
  * @file dragonfly.c
- * Groups of chassis of routers (Kim et al., ISCA 2008) with minimal routing. Links are named as in
- * Cray's Aries. All routers of a chassis are connected. Each router is connected with the router of
- * its number in every other chassis of its group. Router j in the first chassis of a group is
- * connected with group j.
+ * Implements the dragonfly (Kim et al., ISCA 2008), groups of chassis of routers, with minimal
+ * routing. Links have the names of Cray's Aries. All routers of a chassis are connected. Each
+ * router is connected with the router that has the same number in every other chassis of its group.
+ * Router j in the first chassis of a group is connected with group j.
  *
  * When a message has moved to another router within a chassis, SimGrid treats this router as a
  * router of the first chassis. Some paths in a group therefore have one link too many or too few.
- * These routes are equal to SimGrid's.
+ * This file computes the same routes as SimGrid.
  */
 #include "traces/shapes/shape.h"
 
@@ -23,11 +23,11 @@ static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 }
 
 /**
- * Numbers of groups, chassis, routers and hosts, and the first number of each kind of link pairs.
+ * Numbers of groups, chassis, routers and hosts. Also the first number of each kind of link pairs.
  */
 typedef struct numbers {
-    int64_t groups, chassis, routers, hosts; /* groups, chassis per group, routers per chassis,
-                                              * hosts per router */
+    int64_t groups, chassis, routers, hosts; /* number of groups, chassis per group, routers per
+                                              * chassis, and hosts per router */
     int64_t green, black, blue, all;
 } numbers;
 
@@ -47,14 +47,16 @@ static numbers numbers_of(const dsgd_platform *platform)
     return n;
 }
 
-/** Returns the number of the pair (a, b) of n items. Pairs are ordered by their smaller item. */
+/**
+ * Returns the number of the pair (a, b) of n items. Pairs are ordered by their smaller item first.
+ */
 static int64_t pair_of(int64_t a, int64_t b, int64_t n)
 {
     const int64_t j = a < b ? a : b, k = a < b ? b : a;
     return pairs_of(n) - pairs_of(n - j) + k - j - 1;
 }
 
-/** Finds the pair *j < *k of n items with number @p pair. */
+/** Finds pair number @p pair of n items. Sets *j and *k to its items, with *j < *k. */
 static void find_pair(int64_t pair, int64_t n, int64_t *j, int64_t *k)
 {
     for (*j = 0; pair >= n - 1 - *j; ++*j)
@@ -107,7 +109,7 @@ static char *link_name(const dsgd_platform *platform, size_t number)
                         j * size + k, k * size + j, pair, way);
 }
 
-/** Place of a router in the dragonfly. */
+/** Position of a router in the dragonfly. */
 typedef struct place {
     int64_t group, chassis, router;
 } place;
@@ -136,8 +138,8 @@ static void pass_black(dsgd_shape_route *route, const numbers *n, const place *a
 }
 
 /**
- * Appends the links to another group, through the router of the first chassis that is connected
- * with this group. Returns the router at which the message arrives.
+ * Appends the links to another group. The message leaves through the router of the first chassis
+ * that is connected with this group. Returns the router at which the message arrives.
  */
 static place leave_group(dsgd_shape_route *route, const numbers *n, place at, int64_t group)
 {
@@ -162,7 +164,8 @@ static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_ro
             at = leave_group(route, &n, at, end.group);
         if (at.router != end.router) {
             pass_green(route, &n, &at, end.router);
-            at = (place){end.group, 0, end.router}; /* chassis 0, as in SimGrid */
+            at = (place){end.group, 0, end.router}; /* As in SimGrid, the message arrives in chassis
+                                                     * 0. */
         }
         if (at.chassis != end.chassis)
             pass_black(route, &n, &at, end.chassis);
@@ -175,7 +178,10 @@ static bool meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use
     return dsgd_platform_in_one(use, (int)platform->size.v[3]);
 }
 
-/** Returns the dimensions; the nearest hosts, which share a router, come first. */
+/**
+ * Returns the dimensions of a dragonfly. The first dimension contains the hosts that share a
+ * router.
+ */
 static dsgd_dimensions dimensions(const dsgd_platform *platform)
 {
     const double *const size = platform->size.v;

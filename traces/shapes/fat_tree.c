@@ -1,25 +1,27 @@
 /**
  * @file fat_tree.c
- * Fat tree with routing by destination: D-mod-k (Zahavi, "D-Mod-K routing providing non-blocking
- * traffic for shift permutations on real life fat trees", 2010). Level 0 contains the hosts. A node
- * of level l has up[l] parents and cables[l] links to each parent. A switch of level l + 1 has
- * size[l] children.
+ * Implements the fat tree with routing by destination: D-mod-k (Zahavi, "D-Mod-K routing providing
+ * non-blocking traffic for shift permutations on real life fat trees", 2010). Level 0 contains the
+ * hosts. A node of level l has up[l] parents and cables[l] links to each parent. A switch of level
+ * l + 1 has size[l] children.
  *
- * The number of a node of level l has digits, the least significant first. Digit j has base up[j]
- * for j < l, and base size[j] otherwise. Digit l of a parent is its place among the parents.
+ * The number of a node of level l has digits, the least significant digit first. Digit j has base
+ * up[j] for j < l, and base size[j] otherwise. Digit l of a parent is its position among the
+ * parents.
  */
 #include "traces/shapes/shape.h"
 
-/** A level of the tree, while a route climbs from level 0 and descends again. */
+/** A level of the tree. A route moves from level 0 up through the levels and then down again. */
 typedef struct level {
     size_t l;
     int64_t under; /* number of hosts below each node of this level */
-    int64_t over; /* number of nodes of this level above the same hosts */
-    int64_t children; /* number of children of each node of the next level */
-    int64_t parents, cables; /* number of parents of each node of this level, and of cables to each
-                              * parent */
+    int64_t over; /* number of nodes of this level that are above the same hosts */
+    int64_t children; /* number of children of each node in the next higher level */
+    int64_t parents, cables; /* parents: number of parents of each node of this level; cables:
+                              * number of cables to each parent */
     int64_t n_nodes; /* number of nodes of this level */
-    int64_t pairs_below, nodes_below; /* numbers of link pairs and of nodes of all lower levels */
+    int64_t pairs_below, nodes_below; /* number of link pairs and number of nodes in all lower
+                                       * levels */
 } level;
 
 static void enter(const dsgd_platform *platform, level *at)
@@ -42,7 +44,9 @@ static int64_t pairs_of(const level *at)
     return at->n_nodes * at->parents * at->cables;
 }
 
-/** Moves to the next level. Returns false if that level contains only the topmost switches. */
+/**
+ * Moves to the next higher level. Returns false if this level contains only the topmost switches.
+ */
 static bool climb(const dsgd_platform *platform, level *at)
 {
     at->pairs_below += pairs_of(at);
@@ -85,8 +89,8 @@ static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
 }
 
 /**
- * Returns SimGrid's number of a node. SimGrid numbers switches downwards from twice the number of
- * hosts.
+ * Returns the number that SimGrid gives to a node. SimGrid numbers switches downwards, starting at
+ * twice the number of hosts.
  */
 static int64_t id_of(const dsgd_platform *platform, int64_t node)
 {
@@ -102,8 +106,8 @@ static char *link_name(const dsgd_platform *platform, size_t number)
         climb(platform, &at);
     const int64_t here = pair - at.pairs_below;
     const int64_t child = here / (at.parents * at.cables);
-    const int64_t digit = here / at.cables % at.parents; /* digit l of the parent's number, its
-                                                          * place among the parents */
+    const int64_t digit = here / at.cables % at.parents; /* digit l of the parent's number, which is
+                                                          * its position among the parents */
     const int64_t parent =
         child % at.over + at.over * digit + at.over * at.parents * (child / at.over / at.children);
     return dsgd_xprintf("link_from_%jd_%jd_%jd_%s", id_of(platform, at.nodes_below + child),
@@ -113,7 +117,7 @@ static char *link_name(const dsgd_platform *platform, size_t number)
 
 /**
  * Returns the number of the pair of links between a node and its parent. The node has the higher
- * digits of @p host and the lower digits @p place.
+ * digits of @p host and the lower digits of @p place.
  */
 static int64_t pair_at(const level *at, int64_t place, int64_t host, int64_t digit, int64_t cable)
 {
@@ -121,7 +125,7 @@ static int64_t pair_at(const level *at, int64_t place, int64_t host, int64_t dig
     return at->pairs_below + (node * at->parents + digit) * at->cables + cable;
 }
 
-/** Returns the digits below level l of the nodes on the way to @p to. */
+/** Returns, for the nodes on the way to host @p to, the digits below level l. */
 static int64_t place_of(const dsgd_platform *platform, size_t l, int64_t to)
 {
     int64_t place = 0, over = 1;
@@ -137,8 +141,8 @@ static int64_t place_of(const dsgd_platform *platform, size_t l, int64_t to)
  * Appends the links of a route. Upwards, the number of the destination selects one of the links to
  * the parents. These links are counted parent by parent and then cable by cable. Downwards, the
  * number of the source selects the cable. However, SimGrid searches its list of links for the next
- * child after the place of the last child, and starts from the beginning only if it finds none.
- * This function does the same.
+ * child after the position of the last child. It starts from the beginning only if it finds no
+ * link. This function does the same.
  */
 static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_route *route)
 {

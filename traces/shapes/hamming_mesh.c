@@ -1,18 +1,18 @@
 /**
  * @file hamming_mesh.c
- * HammingMesh (Hoefler et al., SC 2022): boards of a x b hosts in a mesh, with x boards in a row
- * and y boards in a column. Each host has four ports. The ports at the edges of the boards are
- * connected to switches: one switch per row of hosts and one switch per column of hosts (in
- * reality, a tree without a bottleneck). Messages travel along their row, then along their column.
- * They leave a board at the nearer edge, and enter another board at the edge that is nearer to
- * their destination.
+ * Implements HammingMesh (Hoefler et al., SC 2022). Boards of a x b hosts form a mesh, with x
+ * boards in a row and y boards in a column. Each host has four ports. The ports at the edges of the
+ * boards are connected to switches: one switch per row of hosts and one switch per column of hosts
+ * (in reality, a tree without a bottleneck). Messages travel along their row and then along their
+ * column. They leave a board at the nearer edge. They enter another board at the edge that is
+ * nearer to their destination.
  *
- * Each host has eight links: four out of its ports, and four into its ports from switches. A link
- * to a neighbour is also the neighbour's link from this host.
+ * Each host has eight links: four links out of its ports, and four links from switches into its
+ * ports. A link to a neighbour is also the neighbour's link from this host.
  */
 #include "traces/shapes/shape.h"
 
-enum { MOST_BOARD = 64 }; /* most hosts per row, or per column, of a board */
+enum { MOST_BOARD = 64 }; /* largest number of hosts in a row or column of a board */
 
 static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 {
@@ -32,13 +32,12 @@ static char *describe(const dsgd_platform *platform)
 enum { EAST, WEST, SOUTH, NORTH, N_PORTS };
 
 /**
- * A dimension of the mesh. Rows have the ports east and west; columns have the ports south and
- * north.
+ * A dimension of the mesh. Rows use the ports east and west; columns use the ports south and north.
  */
 typedef struct dimension {
-    int64_t board, boards; /* number of hosts of a board, and of boards, in this dimension */
-    int64_t stride; /* difference between the numbers of neighbours */
-    int ahead; /* port to the next host; the next port number leads back */
+    int64_t board, boards; /* number of hosts of a board, and number of boards, in this dimension */
+    int64_t stride; /* difference between the host numbers of two neighbours */
+    int ahead; /* number of the port to the next host; the next port number leads back */
 } dimension;
 
 static dimension dimension_of(const dsgd_platform *platform, int d)
@@ -65,8 +64,8 @@ static size_t into(const dsgd_platform *platform, int64_t host, int port)
 }
 
 /**
- * Returns true if the edge ahead is the nearer edge of the board. In the middle of an odd board,
- * returns true if @p other is ahead.
+ * Returns true if the edge ahead is the nearest edge of the board. For the middle host of an odd
+ * board, returns true if @p other is ahead.
  */
 static bool is_nearer_ahead(const dimension *d, int64_t place, int64_t other)
 {
@@ -74,7 +73,7 @@ static bool is_nearer_ahead(const dimension *d, int64_t place, int64_t other)
     return before < behind || (before == behind && place < other);
 }
 
-/** Appends the links along a board to place @p to, and returns the host at this place. */
+/** Appends the links along a board to position @p to. Returns the host at this position. */
 static int64_t walk(const dimension *d, int64_t host, int64_t to, dsgd_shape_route *route)
 {
     for (int64_t left = to - place_in(d, host); left != 0; left += left > 0 ? -1 : 1) {
@@ -84,7 +83,7 @@ static int64_t walk(const dimension *d, int64_t host, int64_t to, dsgd_shape_rou
     return host;
 }
 
-/** Appends the links along a dimension to place @p to, and returns the host at this place. */
+/** Appends the links along a dimension to position @p to. Returns the host at this position. */
 static int64_t go(const dsgd_platform *platform, const dimension *d, int64_t host, int64_t to,
                   dsgd_shape_route *route)
 {
@@ -116,8 +115,9 @@ static size_t n_links(const dsgd_platform *platform, int n_hosts)
 }
 
 /**
- * Returns a link. A link to a neighbour is as slow as the slower host, as in a torus. A link to or
- * from a switch has half of the latency between hosts plus half of the latency of a switch.
+ * Returns the bandwidth and latency of a link. As in a torus, a link between neighbours is as slow
+ * as the slower host. A link to or from a switch has half of the latency between hosts plus half of
+ * the latency of a switch.
  */
 static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
 {

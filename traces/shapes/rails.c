@@ -1,12 +1,12 @@
 /**
  * @file rails.c
- * GPU r of each node is connected to the switch of rail r. Without a spine (rail-only: Wang et al.,
- * 2023), a message to another rail first moves over NVLink to the GPU of that rail in its own node,
- * and uses the NIC of that GPU. With a spine (rail-optimised), the message passes the spine, to
- * which the switch of each rail has cables of group_bandwidth.
+ * Implements rails: GPU r of each node is connected to the switch of rail r. Without a spine (rail-
+ * only: Wang et al., 2023), a message to another rail first moves over NVLink to the GPU of that
+ * rail in its own node. Then the message uses the NIC of that GPU. With a spine (rail-optimised),
+ * the message passes the spine. The switch of each rail has cables of group_bandwidth to the spine.
  *
  * The first two links of each rail lead to the spine and back. Then each host has four links: into
- * the network of its node and out of it, and both directions of its NIC.
+ * the network of its node, out of this network, and both directions of its NIC.
  */
 #include "traces/shapes/shape.h"
 
@@ -65,8 +65,8 @@ static void route(const dsgd_platform *platform, int a, int b, dsgd_shape_route 
 }
 
 /**
- * Returns the number of links of whole nodes, because GPUs that the run does not use also forward
- * messages.
+ * Returns the number of links of whole nodes. Unused GPUs of a node count, because they also
+ * forward messages.
  */
 static size_t n_links(const dsgd_platform *platform, int n_hosts)
 {

@@ -1,6 +1,7 @@
 /**
  * @file registry.c
- * The table of topologies, and the functions of a platform that call functions of its shape.
+ * Contains the table of topologies, and the functions of a platform that call functions of its
+ * topology.
  */
 #include "traces/shapes/shape.h"
 

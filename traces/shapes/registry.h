@@ -1,13 +1,13 @@
 /**
  * @file registry.h
- * The list of topologies. Each topology has its own file in this folder, which defines
+ * Contains the list of topologies. Each topology has its own file in this folder, which defines
  * dsgd_shape_WORD, and one line of this list.
  */
 #pragma once
 
 /**
- * All topologies, as X(NAME, WORD). NAME is part of the constant, and WORD is the word of option
- * `topology`.
+ * All topologies, as X(NAME, WORD). NAME is part of the topology's constant, and WORD is the value
+ * of option `topology`.
  */
 #define DSGD_SHAPES(X)                                                                             \
     X(SWITCH, switch)                                                                              \
@@ -23,6 +23,7 @@
 typedef enum dsgd_platform_topology { DSGD_SHAPES(DSGD_TOPOLOGY_OF) } dsgd_platform_topology;
 
 struct dsgd_shape;
-extern const struct dsgd_shape *const dsgd_shapes[]; /* table of shapes, indexed by
+extern const struct dsgd_shape *const dsgd_shapes[]; /* functions of each topology, indexed by
                                                       * dsgd_platform_topology */
-extern const char *const dsgd_topologies[]; /* words of option `topology`, ends with NULL */
+extern const char
+    *const dsgd_topologies[]; /* values of option `topology`; the last entry is NULL */

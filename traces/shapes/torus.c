@@ -1,7 +1,7 @@
 /**
  * @file torus.c
- * Torus with routing dimension by dimension, in the shorter direction. In each dimension, each host
- * has a pair of links, one per direction, to the next host.
+ * Implements the torus with routing dimension by dimension, in the shorter direction. In each
+ * dimension, each host has a pair of links, one per direction, to the next host.
  */
 #include "traces/shapes/shape.h"
 
@@ -15,8 +15,8 @@ static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 }
 
 /**
- * Returns the next host in a dimension of @p size hosts. The numbers of neighbours differ by @p
- * stride.
+ * Returns the next host in a dimension of @p size hosts. The host numbers of two neighbours differ
+ * by @p stride.
  */
 static int64_t ahead_of(int64_t host, int64_t size, int64_t stride)
 {
@@ -34,7 +34,7 @@ static size_t n_links(const dsgd_platform *platform, int n_hosts)
     return 2 * platform->size.n * (size_t)dsgd_platform_most_hosts(platform);
 }
 
-/** Finds the two hosts of a link. */
+/** Finds the two hosts that a link connects. */
 static void ends_of(const dsgd_platform *platform, size_t number, int64_t ends[2])
 {
     const size_t n = platform->size.n, dimension = number / 2 % n;
@@ -68,7 +68,7 @@ static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_ro
         const int64_t size = (int64_t)platform->size.v[d], place = at / stride % size;
         const int64_t ahead = (to / stride % size - place + size) % size;
         /*
-         * If both directions are equally long, SimGrid goes ahead, except if it starts from the
+         * If both directions are equally long, SimGrid goes forward, unless the route starts in the
          * middle.
          */
         const bool forward = 2 * ahead < size || (2 * ahead == size && place != size / 2);

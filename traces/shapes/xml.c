@@ -1,6 +1,7 @@
 /**
  * @file xml.c
- * The user's own SimGrid file. Only SimGrid itself knows the links and hosts of this file.
+ * Implements topology XML, a SimGrid file of the user. Only SimGrid itself knows the links and
+ * hosts of this file.
  */
 #include "traces/shapes/shape.h"
 
