@@ -3,9 +3,10 @@
  * this header.
  *
  * The function work() is the life of one worker: blocking, straight-line code in virtual time.
- * Verbs never fail. A verb waits, chunk by chunk, until the chunks that it reads are computed, or
- * defers its work until then. Memory that a verb returns lives until the end of the run. In the
- * formulas P is the number of workers, x a model, g a gradient, and x_i the vector of worker i.
+ * Verbs never fail. A verb needs the chunks that it reads. It waits, chunk by chunk, until they are
+ * computed, or it defers its work until then. Memory that a verb returns lives until the end of the
+ * run. In the formulas P is the number of workers, x a model, g a gradient, and x_i the vector of
+ * worker i.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /**
  * @file check.c Rejects configurations that cannot run, before the run starts. The error message
- * has the reason.
+ * contains the reason.
  */
 #include "sim/run.h"
 
@@ -82,9 +82,10 @@ int dsgd_server_parts(const dsgd_run_config *config)
 }
 
 /**
- * Returns an upper bound on the bytes that the busiest host sends in a step. The bound is two
- * vectors, as in an allreduce, or three vectors if the algorithm declares it. With recursive
- * doubling it is at least one vector per round. A server sends that number for each of its workers.
+ * Returns an upper bound on the bytes that the busiest host sends in a step. For a worker, the
+ * bound is two vectors, as in an allreduce, or three vectors if the algorithm has the trait
+ * DSGD_SENDS_THREE_VECTORS. With recursive doubling, the bound is at least one vector per round. A
+ * server sends this number of bytes for each of its workers.
  */
 static double bytes_of_step(const dsgd_run_config *config, double bytes)
 {
@@ -128,7 +129,7 @@ double dsgd_merging_error(const dsgd_run_config *config)
         (traits & DSGD_CANCELS) || addresses_workers || least > DSGD_MANY_BUCKETS || n <= many ||
         !dsgd_platform_is_crossbar(p) || p->regions.n > 0)
         return INFINITY;
-    /* A worker that gathers compressed vectors decodes the vectors of all workers. */
+    /* A worker that gathers compressed vectors decompresses the vectors of all workers. */
     const double encoded =
         dsgd_run_encodes(config) ? config->workers * dsgd_platform_encoding_s_per_byte(p) : 0;
     const double s_per_byte = carrying_s_per_byte(p, config->workers) + p->reduction_s_per_byte +
@@ -160,13 +161,14 @@ double dsgd_bucket_bytes(const dsgd_run_config *config)
 }
 
 /**
- * For workers with several hosts, cuts the chunks at the borders of stages, then divides each chunk
- * evenly among the hosts of a stage. Returns the new number of chunks.
+ * Cuts the chunks for workers that have several hosts. First cuts the chunks at the borders of
+ * stages. Then divides each chunk evenly among the hosts of a stage. Returns the new number of
+ * chunks.
  */
 static size_t divide_among_hosts(const dsgd_run_config *config, size_t n, double **bytes)
 {
     dsgd_replica *replica = NULL;
-    dsgd_error why; /* another check reports this error */
+    dsgd_error why; /* the reason is not used, because another check reports this error */
     if (dsgd_replica_open(config->workload, &replica, &why) != DSGD_OK || replica == NULL)
         return n;
     n = dsgd_replica_cut(replica, n, bytes);
@@ -225,7 +227,7 @@ dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **i
                        "learn:. Add learn:, or remove kind: data");
 }
 
-/** A combination of settings that cannot run. */
+/** A combination of settings with which a run is impossible. */
 typedef struct conflict {
     bool applies;
     const char *why; /* beginning of the error message, up to the name of the algorithm */
@@ -237,7 +239,7 @@ typedef struct conflict {
 } conflict;
 
 /**
- * Rejects the configuration if a conflict applies, with the message of the first such conflict. The
+ * Rejects the configuration if it has a conflict, with the message of the first such conflict. The
  * list of conflicts ends with {0}.
  */
 static dsgd_status refuse_first(const conflict *c, const dsgd_run_config *config, dsgd_error *error)

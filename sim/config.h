@@ -17,8 +17,9 @@
 /** The collective algorithm of an allreduce. */
 typedef enum dsgd_collective {
     /*
-     * NCCL if the platform's library is NCCL or RCCL. With MPI: recursive doubling for short
-     * vectors; for other vectors Rabenseifner, or Bruck if P is not a power of two.
+     * With NCCL or RCCL as the platform's library, AUTO means NCCL. With MPI, AUTO means recursive
+     * doubling for short vectors. For other vectors it means Rabenseifner, or Bruck if P is not a
+     * power of two.
      */
     DSGD_COLLECTIVE_AUTO,
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
@@ -30,7 +31,7 @@ typedef enum dsgd_collective {
     DSGD_COLLECTIVE_NCCL
 } dsgd_collective;
 
-/** The library's way to perform allreduces. */
+/** The way in which the library performs allreduces. */
 typedef struct dsgd_way {
     dsgd_collective how;
     double doubling_bytes; /* number of bytes below which AUTO uses recursive doubling */
@@ -45,8 +46,8 @@ typedef struct dsgd_way {
 extern const char *const dsgd_collective_names[];
 
 /**
- * Values of partial_collective. 0 selects the algorithm of the collectives of all workers. Other
- * values are 1 + a dsgd_collective.
+ * Values of partial_collective. The value 0 selects the algorithm of the collectives of all
+ * workers. Each other value is 1 + a dsgd_collective.
  */
 enum { DSGD_PARTIAL_AS_COLLECTIVE, DSGD_PARTIAL_COLLECTIVE };
 
@@ -54,12 +55,13 @@ typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd
 
 typedef struct dsgd_evaluate_config {
     /*
-     * number of steps between two evaluations. 0 means only at the start and at the end. -1 means
-     * never, and then no step may run ahead of the computation of its values.
+     * Number of steps between two evaluations. 0 means that a run evaluates only at its start and
+     * at its end. -1 means that a run never evaluates. In that case, no step runs ahead of the
+     * computation of its values.
      */
     double every;
-    bool local; /* true to evaluate also each worker's own model at the end */
-    /* largest half-width of the 95 % confidence interval of the workers' mean accuracy */
+    bool local; /* true if each worker's own model is also evaluated at the end */
+    /* largest half-width of the 95 % confidence interval of the mean accuracy of all workers */
     double local_margin;
 } dsgd_evaluate_config;
 
@@ -102,7 +104,7 @@ typedef struct dsgd_exchange_config {
      */
     bool overlap;
     bool blocking; /* true if the exchanges of a worker run one after another */
-    /* true if no worker starts a step before all workers have completed the previous step */
+    /* true if each step of a worker waits until all workers have completed the previous step */
     bool barrier;
     dsgd_collective collective; /* collective algorithm of allreduces of all workers */
     /* largest number of bytes into which allreduces are fused, as in Horovod; 0 for no fusion */
@@ -115,14 +117,17 @@ typedef struct dsgd_exchange_config {
 } dsgd_exchange_config;
 
 /**
- * The bounds of a run. The run ends when it reaches the first bound. 0 means no bound. At least one
- * bound must be set.
+ * The bounds of a run. The run ends when it reaches one of them. A bound of 0 is not set. At least
+ * one bound must be set.
  */
 typedef struct dsgd_until {
-    double steps; /* number of steps of all workers, divided by P */
+    double steps; /* bound on the number of steps of all workers, divided by P */
     double seconds; /* bound on virtual time, in seconds */
-    double samples; /* number of samples of the workload, summed over all workers */
-    /* accuracy of the algorithm's output at an evaluation; rejected if numerics are off */
+    double samples; /* bound on the number of samples of the workload, summed over all workers */
+    /*
+     * accuracy of the algorithm's output that ends the run at an evaluation; rejected if numerics
+     * are off
+     */
     double accuracy;
 } dsgd_until;
 
@@ -138,12 +143,15 @@ typedef struct dsgd_progress {
     _Atomic double virtual_s;
     _Atomic double steps; /* number of steps of all workers, divided by P */
     _Atomic uint64_t events; /* number of messages, steps, computations and turns of assist() */
-    _Atomic uint64_t computed; /* number of batches of operations on values */
+    _Atomic uint64_t computed; /* number of computed batches of operations on values so far */
 } dsgd_progress;
 
-/** Changed computation times for a run with the same random draws. Zeros change nothing. */
+/**
+ * Changes of computation times for a run with the same random draws. Members that are 0 change
+ * nothing.
+ */
 typedef struct dsgd_what_if {
-    /* time of every gradient of every worker on its own host; 0 for the drawn times */
+    /* time of every gradient on the worker's own host; 0 means the drawn times */
     double step_s;
     int worker; /* rank of the worker whose steps last `factor` times as long */
     double factor;
@@ -153,8 +161,8 @@ struct dsgd_algorithm;
 struct dsgd_engine;
 
 /**
- * The configuration of a run. Members from machine_checked on do not change the result. The
- * pointers of the struct belong to the caller.
+ * The configuration of a run. The member machine_checked and the members after it do not change the
+ * result. The pointers of the struct belong to the caller.
  */
 typedef struct dsgd_run_config {
     const dsgd_platform *platform;
@@ -199,21 +207,24 @@ typedef struct dsgd_run_config {
 
     /* The following members are for tests. */
     /*
-     * Number of steps of every worker, after which the run ends when no message is under way. 0
-     * means that `until` ends the run.
+     * Number of steps of every worker. After these steps, the run ends when no message is under
+     * way. 0 means that `until` ends the run.
      */
     int64_t steps_each;
-    /** Optional. Called at time 0; may change the initial models (sim/engine/engine.h). */
+    /**
+     * Optional. The run calls prepare() at time 0; it may change the initial models
+     * (sim/engine/engine.h).
+     */
     void (*prepare)(struct dsgd_engine *engine, void *argument);
-    /** Optional. Called at the end of the run; reads its state. */
+    /** Optional. The run calls inspect() at its end; it reads the state of the run. */
     void (*inspect)(struct dsgd_engine *engine, void *argument);
     void *inspect_argument;
 } dsgd_run_config;
 
 /**
- * Returns the way in which allreduces are performed. If @p partial is true, it is the way of
- * partial collectives, and of all other sums of a worker that has a partial collective, because
- * these sums use another library. AUTO is replaced by NCCL if the platform's library is NCCL or
- * RCCL. Otherwise AUTO remains and means the choice of MPI.
+ * Returns the way in which allreduces are performed. If @p partial is true, returns the way of
+ * partial collectives. A worker that has a partial collective uses this way for all its sums,
+ * because these sums use another library. AUTO is replaced by NCCL if the platform's library is
+ * NCCL or RCCL. Otherwise AUTO remains and means the choice of MPI.
  */
 dsgd_way dsgd_way_of(const dsgd_run_config *config, bool partial);

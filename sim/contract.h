@@ -44,7 +44,7 @@ typedef struct dsgd_doc {
  * is a gradient.
  */
 typedef enum dsgd_law_kind {
-    DSGD_LAW_END, /* end of a list of laws */
+    DSGD_LAW_END, /* end of a list of laws; it is not a law */
     DSGD_LAW_PLAIN_SGD, /* With one worker, the algorithm equals its optimizer. */
     DSGD_LAW_ALLREDUCE, /* The algorithm equals allreduce up to rounding, if the optimizer is linear
                          * in g. */
@@ -53,7 +53,8 @@ typedef enum dsgd_law_kind {
      * have made the same number of steps and no message is on its way.
      */
     DSGD_LAW_KEEPS_MEAN,
-    DSGD_LAW_KEEPS_SUM, /* like DSGD_LAW_KEEPS_MEAN, with the sum over workers and servers */
+    DSGD_LAW_KEEPS_SUM, /* If g = 0, the sum of the models of all workers and servers is constant.
+                         * It is compared as for DSGD_LAW_KEEPS_MEAN. */
     /* If g = 0, each x_i converges to the mean of the initial models. */
     DSGD_LAW_REACHES_MEAN
 } dsgd_law_kind;
@@ -87,7 +88,8 @@ typedef struct dsgd_law {
     const dsgd_law_option *with; /* options under which the law holds, made by DSGD_WITH(); NULL if
                                   * all options have their defaults */
     bool (*at)(const void *params, int n_workers); /* Pure. Returns whether the law holds for @p
-                                                    * n_workers; NULL if it holds for any number. */
+                                                    * n_workers. If `at` is NULL, the law holds for
+                                                    * any number of workers. */
 } dsgd_law;
 #define DSGD_LAWS(...) DSGD_LIST(dsgd_law, __VA_ARGS__, {.kind = DSGD_LAW_END})
 
@@ -119,8 +121,8 @@ typedef enum dsgd_trait {
      * The output of the algorithm is dsgd_model() of the servers, not the mean of the workers'
      * models. Evaluations, `until: accuracy` and targets use the output. If several servers share
      * the model, the output consists of their parts. With DSGD_WHOLE_SERVERS, the output is the
-     * mean of the servers' models. If the options leave no server, the output is dsgd_shared() of
-     * the workers. Servers have no running statistics, so the output contains the mean of the
+     * mean of the servers' models. If the options result in no server, the output is dsgd_shared()
+     * of the workers. Servers have no running statistics, so the output contains the mean of the
      * workers' running statistics.
      */
     DSGD_OUTPUT_SERVERS = 1 << 2,
@@ -137,9 +139,8 @@ typedef enum dsgd_trait {
      */
     DSGD_AVERAGES_MODELS = 1 << 4,
     /*
-     * The algorithm compresses what it sends, whatever its options are. So the platform's
-     * `encoding` decides how long compression takes. An option that picks an encoding implies this
-     * trait.
+     * The algorithm compresses its messages, whatever its options are. So the platform's `encoding`
+     * decides how long compression takes. An option that picks an encoding implies this trait.
      */
     DSGD_ENCODES = 1 << 5,
     /*
@@ -153,9 +154,9 @@ typedef enum dsgd_trait {
      */
     DSGD_CANCELS = 1 << 7,
     /*
-     * The algorithm draws at random when it sends or to which worker it sends. Two seeds then give
-     * different times, even if all steps take the same time. Random graphs of an option `graph` do
-     * not need this trait.
+     * The algorithm draws random numbers to decide when it sends or to which worker it sends. Two
+     * seeds then give different times, even if all steps take the same time. Random graphs of an
+     * option `graph` do not need this trait.
      */
     DSGD_DRAWS = 1 << 8,
 
@@ -171,9 +172,9 @@ typedef enum dsgd_trait {
      */
     DSGD_REJOINS = 1 << 9,
     /*
-     * When a worker fails, the only server receives an empty message from that worker. This message
-     * arrives after the worker's last real message, when the failure is detected or the worker is
-     * repaired.
+     * When a worker fails, the only server receives an empty message from that worker. The server
+     * receives it after the worker's last real message, when the failure is detected or the worker
+     * is repaired.
      */
     DSGD_NOTIFIES_SERVER = 1 << 10,
     /*
@@ -181,7 +182,8 @@ typedef enum dsgd_trait {
      * failed worker. All collectives must be allreduces. They include only the running workers, and
      * a mean divides by the number of running workers. A repaired worker rejoins in the first step
      * of a period, when all workers have the same state, and copies that state. State that only the
-     * failed worker had is lost; reset such state if dsgd_has_joined() returns true.
+     * failed worker had is lost. The algorithm must reset such state if dsgd_has_joined() returns
+     * true.
      */
     DSGD_QUORUM = 1 << 11,
     /*
@@ -205,7 +207,8 @@ typedef struct dsgd_algorithm {
     dsgd_doc doc;
     /**
      * Optional, pure. Rejects combinations of options that an option table cannot express. The
-     * error message must name a way out. If `check` is NULL, only an option `graph` is checked.
+     * error message must name a valid alternative. If `check` is NULL, only an option `graph` is
+     * checked.
      */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
     /**
@@ -287,8 +290,8 @@ dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error 
 
 /**
  * Rejects a number of workers that is not a multiple of @p size. If there are fewer workers than @p
- * size, the workers form one group, and the number is valid. The error message contains two numbers
- * that are valid.
+ * size, the number is valid, because all workers form one group. The error message contains two
+ * valid numbers.
  */
 dsgd_status dsgd_check_groups(const char *name, int64_t size, int n_workers, dsgd_error *error);
 
@@ -301,9 +304,9 @@ static inline int dsgd_group_size(int64_t size, int n_workers)
 /* --- plug-ins --------------------------------------------------------------------------------- */
 
 /**
- * The symbol that a plug-in (a shared object) exports. A plug-in that was built with other headers
- * than the program is rejected. The definition is
- *     const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list};
+ * The symbol that a plug-in (a shared object) exports. The program rejects a plug-in that was built
+ * with other headers. The definition is const dsgd_plugin dsgd_plugin_algorithms =
+ * {DSGD_PLUGIN_ABI, list};
  */
 typedef struct dsgd_plugin {
     uint32_t abi; /* version of the headers: DSGD_PLUGIN_ABI */
@@ -311,7 +314,7 @@ typedef struct dsgd_plugin {
 } dsgd_plugin;
 
 #define DSGD_PLUGIN_SYMBOL "dsgd_plugin_algorithms"
-extern const dsgd_plugin dsgd_plugin_algorithms; /* This declaration is needed, because a constant
-                                                  * is private to its file in C++. */
+extern const dsgd_plugin dsgd_plugin_algorithms; /* This declaration is needed in C++, where a
+                                                  * constant is otherwise private to its file. */
 
 DSGD_END_C

@@ -151,8 +151,8 @@ static int forward_exponents(const dsgd_graph *graph)
 }
 
 /**
- * Returns the length of the list of distances. The list is +1 -1 +2 -2 +4 ..., or, with schedule
- * bipartite, +1 -1 +3 -3 +5 -5 +9 ...
+ * Returns the length of the list of distances. The list is +1 -1 +2 -2 +4 ... With schedule
+ * bipartite, it is +1 -1 +3 -3 +5 -5 +9 ...
  */
 static int list_length(const dsgd_graph *graph)
 {
@@ -315,7 +315,10 @@ static int edges_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
     return n;
 }
 
-/** Returns the representative of the workers that edges connect with worker @p i (union-find). */
+/**
+ * Returns the representative of worker @p i (union-find). All workers that edges connect with
+ * worker @p i have the same representative.
+ */
 static int64_t head_of(int64_t *head, int64_t i)
 {
     for (; head[i] != i; i = head[i])
@@ -401,7 +404,10 @@ static dsgd_status check_bipartite(const dsgd_spec *pick, int n_workers, const c
 {
     const dsgd_graph graph = {pick->params, n_workers, 0};
     const int64_t period = dsgd_graph_period(pick, n_workers);
-    /* A random graph has no period. Some round connects ranks 0 and 2, so it is not bipartite. */
+    /*
+     * A random graph has no period. Some round of it connects ranks 0 and 2, so it is not
+     * bipartite.
+     */
     int other = period == 0 && n_workers > 2 ? 2 : -1;
     int rank = 0;
     int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
@@ -409,7 +415,7 @@ static dsgd_status check_bipartite(const dsgd_spec *pick, int n_workers, const c
         rank = (int)(i % n_workers);
         for (int n = kind_of(pick)->to(&graph, rank, i / n_workers, to); n > 0; n--)
             other =
-                /* an edge between two even or two odd ranks */
+                /* true if the edge connects two even or two odd ranks */
                 to[n - 1] % 2 == rank % 2 ? to[n - 1] : other;
     }
     free(to);

@@ -29,9 +29,9 @@ enum {
 
 /** The neighbours of one worker in one round, and the shares of its model that it sends. */
 typedef struct dsgd_neighbours {
-    int n_to, n_from; /* number of receivers; number of senders */
-    const int *to, *from; /* ranks of the receivers; ranks of the senders (both ascending,
-                           * without the worker itself) */
+    int n_to, n_from; /* number of receivers, and number of senders */
+    const int *to, *from; /* ranks of the receivers, and ranks of the senders; both lists are
+                           * ascending and do not contain the worker itself */
     double keep; /* share of the model that the worker keeps */
     const double *share; /* [n_to] share of the model that each receiver gets */
     unsigned promises; /* properties of the shares: bits DSGD_PROMISE_...; 0 if the shares have no
@@ -61,7 +61,7 @@ typedef struct dsgd_graph_kind {
      */
     int (*to)(const dsgd_graph *graph, int rank, int64_t round, int *to);
     bool directed; /* true if the senders of a worker are not the same workers as its receivers */
-    bool random; /* true if every round draws a new graph, so that graphs never repeat */
+    bool random; /* true if every round draws a new random graph, so that graphs do not repeat */
     /**
      * Optional. Returns the number of rounds after which the graphs repeat. If `period` is NULL,
      * all rounds have the same graph.

@@ -1,5 +1,5 @@
 /**
- * @file checks.h Declarations that the files of this folder share. No other file includes this
+ * @file checks.h Declarations that the files of sim/conformance/ share. No other file includes this
  * header.
  */
 #pragma once
@@ -11,19 +11,20 @@
 typedef struct dsgd_tester {
     const dsgd_algorithm *algorithm;
     const dsgd_conformance *how;
-    size_t *n; /* [DSGD_N_VERDICTS] number of checks with each verdict */
+    size_t *n; /* [DSGD_N_VERDICTS] number of checks that ended with each verdict */
     const dsgd_law *law; /* law that is tested now; NULL if the current check tests no law */
     bool hung, undefined;
-    dsgd_error why; /* reason for the last answer, without the algorithm, its options and P */
+    dsgd_error why; /* reason for the last answer, without the name of the algorithm, its options
+                     * and P */
 } dsgd_tester;
 
-/** Values for all options of the algorithm. */
+/** A setting: values for all options of the algorithm. */
 typedef struct dsgd_setting {
     void *params;
     char text[200]; /* text with the options that differ from their defaults */
     /*
-     * true if an option that is not a number differs from its default: a word, true or false, or an
-     * entry of a registry
+     * true if an option that is not a number differs from its default; such an option is a word,
+     * true or false, or an entry of a registry
      */
     bool choice;
     bool encoding; /* true if the gradient compression differs from its default */
@@ -72,13 +73,14 @@ typedef struct dsgd_trial_outcome {
     size_t n_params;
     /* mean of the models of workers and servers, at the start and at the end */
     double before[DSGD_TRIAL_PARAMS], after[DSGD_TRIAL_PARAMS];
-    double x[DSGD_TRIAL_WORKERS][DSGD_TRIAL_PARAMS]; /* models of the workers at the end */
+    double x[DSGD_TRIAL_WORKERS][DSGD_TRIAL_PARAMS]; /* models of the workers at the end of the
+                                                      * trial */
 } dsgd_trial_outcome;
 
 /**
  * Makes a trial with P workers on an idle switch (10 GB/s, 1 us). Each exchange has 1 MB in 3
  * chunks, and each step takes 1 s. The trial trains a linear regression with 33 parameters, batch
- * size 12, learning rate 0.05 and momentum 0.9, and ends after 20 steps.
+ * size 12, learning rate 0.05 and momentum 0.9. It ends after 20 steps.
  */
 dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, int workers);
 
@@ -101,8 +103,8 @@ void dsgd_trial_points(dsgd_trial *trial, int64_t points);
 void dsgd_trial_imbalance(dsgd_trial *trial, const char *kind, const char *option, double value);
 
 /**
- * Changes a trial so that no two workers are in step, and so that messages take longer than some
- * steps.
+ * Changes a trial so that no two workers are in step, and so that some messages take longer than a
+ * step.
  */
 void dsgd_trial_disturb(dsgd_trial *trial);
 
@@ -133,13 +135,13 @@ double dsgd_trial_rounding(const dsgd_tester *t);
 /**
  * A question about the algorithm with one setting and one P. Returns DSGD_OK for yes, and
  * DSGD_ERUNS for no. Returns DSGD_EUSAGE if the algorithm rejects this P. If the answer is not yes,
- * t->why has the reason. t->undefined is set if there is nothing to compare with.
+ * t->why contains the reason. The function sets t->undefined if there is nothing to compare with.
  */
 typedef dsgd_status dsgd_question(dsgd_tester *t, const dsgd_setting *setting, int workers);
 
-/* The questions of laws.c: */
+/* The following questions are in laws.c. */
 /* with P = 1, dsgd_is_allreduce compares with plain SGD */
 dsgd_question dsgd_is_allreduce, dsgd_keeps_mean, dsgd_reaches_mean, dsgd_keeps_consensus;
-/* The questions of endurance.c: */
+/* The following questions are in endurance.c. */
 dsgd_question dsgd_ends_and_repeats, dsgd_choice_ends_and_learns, dsgd_number_ends,
     dsgd_bears_a_slow_worker, dsgd_bears_delays;

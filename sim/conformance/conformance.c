@@ -14,9 +14,11 @@ typedef struct check {
     const char *subject;
     dsgd_question *question;
     bool demanded; /* true if the check fails when the algorithm rejects every number of workers */
-    /* number of accepted numbers of workers after which the check stops; 0 to try all */
+    /* the check stops when it has accepted this many of the numbers in `counts`; 0 to try all */
     size_t enough;
-    /* numbers of workers to try, in full and in brief checks; 0 ends each list */
+    /*
+     * numbers of workers that full checks try, and numbers that brief checks try; 0 ends each list
+     */
     int counts[MOST_COUNTS], brief_counts[MOST_COUNTS];
 } check;
 
@@ -59,7 +61,7 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
         const bool refused = answer == DSGD_EUSAGE && !t->undefined;
         if (answer == DSGD_OK)
             dsgd_append(workers, "%s%d", accepted++ == 0 ? "" : ", ", counts[i]);
-        /* report only the first rejection of a number of workers */
+        /* reports only the first rejection of a number of workers */
         else if (!refused || *why == NULL)
             *why = sentence(t, setting, counts[i]);
         if (answer != DSGD_OK && !refused)
@@ -67,7 +69,7 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
     }
     if (accepted > 0)
         return DSGD_CHECK_PASSED;
-    if (*why == NULL) /* the law itself excludes every number of workers */
+    if (*why == NULL) /* the reason is the law itself, which excludes every number of workers */
         *why = dsgd_xprintf("%s: the law holds at no P that was tried", t->algorithm->about.name);
     else
         dsgd_append(why, "%s", "; every P that was tried is rejected");
@@ -90,10 +92,7 @@ static dsgd_verdict make(dsgd_tester *t, const check *c, const dsgd_setting *set
 
 /* --- running all checks ----------------------------------------------------------------------- */
 
-/*
- * Checks with default options. Some of the numbers of workers are odd, and some are not powers of
- * two.
- */
+/* Checks with default options. Some numbers of workers are odd, and some are not powers of two. */
 static const check of_defaults[] = {
     {"ends and is reproducible",
      dsgd_ends_and_repeats,
@@ -154,7 +153,10 @@ static void check_variation(dsgd_tester *t, const dsgd_setting *s)
 {
     if (make(t, &of_variation[s->choice ? CHOICE_ENDS : NUMBER_ENDS], s, true) != DSGD_CHECK_PASSED)
         return;
-    /* with compression, copies of chunks that were chosen at random differ for a while */
+    /*
+     * a choice with compression is not checked, because copies of random chunks then differ for a
+     * while
+     */
     if (s->choice && !s->encoding)
         make(t, &of_variation[STAYS], s, false);
 }

@@ -12,7 +12,7 @@
 typedef enum dsgd_verdict {
     DSGD_CHECK_PASSED,
     DSGD_CHECK_FAILED,
-    DSGD_CHECK_LEFT_OUT, /* the check could not be made; `why` has the reason */
+    DSGD_CHECK_LEFT_OUT, /* verdict if a check could not be made; `why` contains the reason */
     DSGD_N_VERDICTS
 } dsgd_verdict;
 
@@ -27,7 +27,10 @@ typedef struct dsgd_check {
     const char *options;
     /* numbers of workers with which the check passed, such as "2, 3, 4"; "" if it did not pass */
     const char *workers;
-    /* reason why the check did not pass: a sentence with algorithm, options, P and step */
+    /*
+     * reason why the check did not pass: a sentence that contains the algorithm, options, P and
+     * step
+     */
     const char *why;
 } dsgd_check;
 
@@ -39,15 +42,15 @@ typedef struct dsgd_conformance {
      */
     bool in_double;
     bool brief; /* true for fewer cases, for builds that run slowly */
-    double limit_s; /* processor time after which a simulation counts as hanging, in seconds */
-    /** Called after each check. */
+    double limit_s; /* processor time in seconds, after which a simulation counts as hanging */
+    /** function that is called after each check */
     void (*report)(const dsgd_check *check, void *argument);
     void *argument;
 } dsgd_conformance;
 
 /**
- * Makes all checks and stores the number of checks with verdict v in n[v]. After a check that
- * hangs, no other check is made.
+ * Makes all checks and stores in n[v] the number of checks with verdict v. If a simulation hangs,
+ * no further check is made.
  */
 void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conformance *how,
                             size_t n[DSGD_N_VERDICTS]);

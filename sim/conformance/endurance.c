@@ -1,7 +1,7 @@
 /**
  * @file endurance.c Questions about properties that every algorithm must have without declaring
- * them. A run ends, even with long delays, gives the same results each time, takes the same time
- * whether or not models are computed, and learns.
+ * them. A run must end, even with long delays. It must give the same results each time. It must
+ * take the same virtual time whether or not models are computed. And it must learn.
  */
 #include "sim/conformance/checks.h"
 
@@ -33,13 +33,15 @@ dsgd_status dsgd_ends_and_repeats(dsgd_tester *t, const dsgd_setting *setting, i
 
 static dsgd_status learns(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
-    /* with compression, more steps are needed, because errors of compression add up */
+    /*
+     * numbers of steps; runs with compression need more steps, because errors of compression add up
+     */
     enum { STEPS = 60, BRIEF_STEPS = 20, TIMES_ENCODED = 5 };
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     dsgd_trial_disturb(trial);
     trial->learning.optimizer = (dsgd_optimizer){.lr = 0.01};
-    /* a server's model changes only after a round */
+    /* true if the output is the servers' model, which changes only after a round */
     const bool at_servers = t->algorithm->traits & DSGD_OUTPUT_SERVERS;
     trial->config.until.steps =
         fmax((t->how->brief ? BRIEF_STEPS : STEPS) * (setting->encoding ? TIMES_ENCODED : 1),
@@ -80,8 +82,8 @@ dsgd_status dsgd_bears_a_slow_worker(dsgd_tester *t, const dsgd_setting *setting
 }
 
 /**
- * Tests random delays that last up to many steps, with different numbers of chunks, blocking or
- * not, overlapping or not.
+ * Tests random delays, which can last many steps. The trials have different numbers of chunks, are
+ * blocking or not, and overlap or not.
  */
 dsgd_status dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {

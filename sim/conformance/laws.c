@@ -1,13 +1,13 @@
 /**
  * @file laws.c Questions about declared laws and about consensus. The functions compare the models
- * of a run with those of another run, or with a quantity that must not change. If a law does not
- * hold, the run is repeated with 1, 2, ... steps to find the first step at which the law fails.
+ * of a run with the models of another run, or with a quantity that must not change. If a law does
+ * not hold, the run is repeated with 1, 2, ... steps to find the first step at which the law fails.
  */
 #include "sim/conformance/checks.h"
 
 /* --- identities of algorithms ----------------------------------------------------------------- */
 
-/** The work() of allreduce SGD, or of plain SGD if there is only one worker. */
+/** The function work() of allreduce SGD, or of plain SGD if there is only one worker. */
 static void allreduce_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -20,19 +20,20 @@ static void allreduce_work(dsgd_node *self)
     }
 }
 
-/** The result of a comparison. A difference counts if it is larger than rounding. */
+/** The result of a comparison. A difference counts only if it is larger than rounding errors. */
 typedef struct difference {
     /* first worker whose model differs; 0 if a mean differs, -1 if there is no difference */
     int worker;
     double distance;
-    uint64_t messages; /* number of messages of the compared run */
+    uint64_t messages; /* number of messages of the run that is compared */
 } difference;
 
 /** A function that runs the trial and compares its outcome with the expected one. */
 typedef dsgd_status comparison(dsgd_tester *t, const dsgd_trial *trial, difference *d);
 
 /**
- * Compares after @p most steps. If there is a difference, finds the first step with a difference.
+ * Compares the outcomes after @p most steps. If there is a difference, finds the first step after
+ * which there is a difference.
  */
 static dsgd_status find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare, int64_t most,
                               difference *d)
@@ -48,7 +49,7 @@ static dsgd_status find_first(dsgd_tester *t, dsgd_trial *trial, comparison *com
     return DSGD_ERUNS;
 }
 
-/** Compares the workers' models with those of a run of allreduce. */
+/** Compares the workers' models with the models of a run of allreduce. */
 static dsgd_status compare_models(dsgd_tester *t, const dsgd_trial *trial, difference *d)
 {
     dsgd_trial_outcome got;
@@ -116,8 +117,8 @@ dsgd_status dsgd_keeps_mean(dsgd_tester *t, const dsgd_setting *setting, int wor
 }
 
 /**
- * Answers whether all models converge to their initial mean. The run has enough steps for an
- * algorithm that mixes in one of ten steps to mix forty times.
+ * Answers whether all models converge to their initial mean. An algorithm that mixes in only one of
+ * ten steps mixes forty times in this run.
  */
 dsgd_status dsgd_reaches_mean(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
@@ -131,8 +132,8 @@ dsgd_status dsgd_reaches_mean(dsgd_tester *t, const dsgd_setting *setting, int w
     for (int w = 0; w < workers; w++) {
         const double distance = dsgd_trial_distance(got.x[w], got.before, got.n_params);
         /*
-         * 1e-3 is larger than the differences that mixing leaves, and smaller than the effect of a
-         * wrong weight
+         * the limit 1e-3 is larger than the differences that mixing leaves, and smaller than the
+         * effect of a wrong weight
          */
         if (!(distance <= 1e-3))
             return dsgd_answer_no(t,
@@ -144,18 +145,22 @@ dsgd_status dsgd_reaches_mean(dsgd_tester *t, const dsgd_setting *setting, int w
 }
 
 /**
- * Without learning, all models must keep their initial values, at every evaluation and at the end.
+ * Answers whether all models keep their initial values without learning, at every evaluation and at
+ * the end.
  */
 static dsgd_status stays(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     trial->learning.optimizer.lr = 0;
-    /* evaluate after each step of each worker, so also during the exchanges of other workers */
+    /*
+     * evaluates after each step of each worker, and therefore also during the exchanges of other
+     * workers
+     */
     trial->learning.evaluate.every = 1.0 / workers;
     trial->config.exchange.blocking = blocking;
     /*
-     * use few points, because there are many evaluations and the value of the loss does not matter
+     * uses few points, because there are many evaluations and the value of the loss does not matter
      */
     dsgd_trial_points(trial, 64);
     trial->config.prepare = dsgd_begin_alike;

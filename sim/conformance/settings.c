@@ -1,6 +1,6 @@
 /**
- * @file settings.c Settings of an algorithm's options: the defaults, the options of a law, and
- * settings in which one option differs from its default.
+ * @file settings.c Makes settings of an algorithm's options: the defaults, the options of a law,
+ * and settings in which one option differs from its default.
  */
 #include "models/encodings/params.h"
 #include "sim/conformance/checks.h"
@@ -64,7 +64,7 @@ static void *pick(const dsgd_option *o, void *params, const dsgd_entry *about)
 static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_setting *s)
 {
     char *name = dsgd_xstrdup(with->option);
-    /* after this, name is the name of an entry of a registry, or NULL */
+    /* strsep() changes `name` to the name of an entry of a registry, or to NULL */
     char *const option = strsep(&name, "=");
     const dsgd_option *const o = dsgd_option_find(t->algorithm->about.options, option);
     if (o == NULL)
@@ -115,7 +115,7 @@ static size_t add(const dsgd_option *o, double values[MOST_NUMBERS], size_t n, d
 
 /**
  * Stores values of an option that differ from its default: its words, its lower limit, and a few
- * other numbers. Returns their number.
+ * other numbers. Returns the number of these values.
  */
 static size_t numbers_of(const dsgd_option *o, bool brief, double values[MOST_NUMBERS])
 {

@@ -1,6 +1,6 @@
 /**
- * @file trial.c Runs small runs in separate processes, because SimGrid has one engine per process,
- * and because the tested algorithm may crash or loop for ever.
+ * @file trial.c Runs trials in separate processes, because SimGrid has one engine per process, and
+ * because the tested algorithm may crash or loop for ever.
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -37,7 +37,7 @@ static void set_number(const dsgd_spec *pick, const char *name, double value)
 dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_keep(1, sizeof *trial);
-    /* the platform is a switch */
+    /* the platform of a trial is a switch */
     trial->platform = (dsgd_platform){
         .host_bandwidth_bytes_per_s = 10e9, .host_latency_s = 1e-6, .doubling_bytes = 65536};
     trial->workload =
@@ -50,7 +50,7 @@ dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, in
                                                                      : DSGD_PRECISION_FLOAT};
     set_number(&trial->learning.data, "features", 32);
     set_number(&trial->learning.data, "points", 2048);
-    /* open the data here once, so that all children share it; the children report errors */
+    /* opens the data here once, so that all children share it; the children report errors */
     dsgd_data *data = NULL;
     dsgd_data_open(&trial->learning.data, SEED, true, &data, NULL);
     trial->config = (dsgd_run_config){.platform = &trial->platform,
@@ -106,7 +106,7 @@ void dsgd_trial_disturb(dsgd_trial *trial)
 
 /**
  * Computes the mean of the models of workers and servers. If servers share one model, each server
- * has only some of the chunks.
+ * has only some chunks of the model.
  */
 static void mean_of_all(dsgd_engine *engine, double *mean)
 {
@@ -171,7 +171,8 @@ static void inspect(dsgd_engine *engine, void *argument)
 typedef struct child_job {
     const dsgd_trial *trial;
     double limit_s;
-    int errors; /* file descriptor that replaces the child's standard error; negative for none */
+    int errors; /* file descriptor that replaces the child's standard error; a negative number if
+                 * nothing replaces it */
 } child_job;
 
 /**
@@ -182,7 +183,7 @@ static void limit(const child_job *job)
 {
     const struct rlimit none = {0, 0};
     const struct rlimit cpu = {(rlim_t)ceil(job->limit_s), (rlim_t)ceil(job->limit_s) + 1};
-    signal(SIGXCPU, SIG_DFL); /* SIGXCPU kills the process, which then counts as hanging */
+    signal(SIGXCPU, SIG_DFL); /* SIGXCPU kills the process; the parent then reports that it hangs */
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_CPU, &cpu);
     alarm((unsigned)ceil(10 * job->limit_s));
@@ -207,7 +208,9 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     outcome->first_loss = result.n_points > 0 ? result.points[0].at.loss : NAN;
     outcome->last_loss = result.n_points > 0 ? result.points[result.n_points - 1].at.loss : NAN;
     outcome->farthest = 0;
-    /* find the largest difference from the first loss, relative to the first loss */
+    /*
+     * finds the largest difference of an evaluation from the first loss, relative to the first loss
+     */
     for (size_t i = 0; i < result.n_points; i++) {
         const dsgd_evaluation *const e = &result.points[i].at;
         const double change =
@@ -250,7 +253,10 @@ dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_o
     t->why.text[0] = '\0';
     const dsgd_status status =
         dsgd_in_child(simulate, &job, outcome, sizeof *outcome, "the simulation died", &t->why);
-    /* DSGD_EIO means here that the process died, because the process reads and writes no file */
+    /*
+     * DSGD_EIO means here that the process died, because the process itself reads and writes no
+     * file
+     */
     if (status == DSGD_EIO) {
         t->hung = strstr(t->why.text, "CPU time") != NULL || strstr(t->why.text, "Alarm") != NULL;
         append_assertion(&t->why, errors);

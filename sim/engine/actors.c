@@ -10,7 +10,10 @@
 /* --- memory of the run ------------------------------------------------------------------------ */
 
 #ifdef DSGD_ADDRESS_SANITIZER
-/* The sanitizer cannot watch freed blocks that are reused, so only empty blocks are reused. */
+/*
+ * Only empty blocks are reused, because the sanitizer cannot watch blocks that are freed and
+ * reused.
+ */
 enum { MOST_UNITS = 1 };
 #else
 enum { MOST_UNITS = 128 };
@@ -19,7 +22,8 @@ enum { UNIT_BYTES = 16 };
 
 /** A block of the run's memory, in a doubly linked list. */
 struct dsgd_block {
-    struct dsgd_block *next, **link; /* link: the pointer that points to this block */
+    struct dsgd_block *next, **link; /* next: next block; link: the pointer that points to this
+                                      * block */
     struct dsgd_block *next_unused; /* next block in the list `unused` */
     size_t units;
     _Alignas(max_align_t) unsigned char memory[];
@@ -87,7 +91,7 @@ size_t dsgd_run_free_all(dsgd_engine *engine)
 void dsgd_work_wake(dsgd_worker *w)
 {
     const int n = w->waits.n_asleep;
-    /* set to 0 before a woken actor runs, because that actor may sleep again */
+    /* n_asleep becomes 0 before a woken actor runs, because that actor may sleep again */
     w->waits.n_asleep = 0;
     w->waits.wakes += n;
     for (int i = 0; i < n; i++)
@@ -110,7 +114,7 @@ bool dsgd_work_sleep_until(dsgd_worker *w, double until_s)
              !dsgd_semaphore_wait_for(w->waits.work, until_s - dsgd_now_s())) {
         /*
          * if wakes has changed, dsgd_work_wake() also woke this actor at this instant, and has
-         * subtracted it already
+         * already subtracted the actor from n_asleep
          */
         w->waits.n_asleep -= w->waits.wakes == wakes;
         return false;
@@ -179,7 +183,8 @@ void dsgd_count_events(const dsgd_engine *engine, uint64_t n)
         return;
     const uint64_t before = atomic_load_explicit(&progress->events, memory_order_relaxed);
     atomic_store_explicit(&progress->events, before + n,
-                          memory_order_relaxed); /* no other actor writes `events` */
+                          memory_order_relaxed); /* relaxed order suffices, because no other actor
+                                                  * writes `events` */
     atomic_store_explicit(&progress->virtual_s, dsgd_time_now_s(engine), memory_order_relaxed);
 }
 

@@ -10,7 +10,7 @@
 
 /** The steps of a worker. */
 typedef struct dsgd_clock {
-    bool stopped; /* true if the worker's actors must not continue */
+    bool stopped; /* true if the worker's actors must stop */
     bool may_return; /* true if dsgd_next_step() has returned false, so that work() may return */
     /* true if work() returned before dsgd_next_step() returned false (written by run.c) */
     bool left_early;
@@ -18,7 +18,8 @@ typedef struct dsgd_clock {
     int64_t steps; /* number of steps that the worker has completed */
     double since_s; /* start time of the current step */
     /*
-     * sum of the times from the end of each computation to the end of its step, and between passes
+     * sum of the times in which a worker does not compute: from the end of each computation to the
+     * end of its step, and between passes
      */
     double exposed_s;
     double squares_s2; /* sum of t^2 over all completed steps, where t is the time of a step */
@@ -27,7 +28,10 @@ typedef struct dsgd_clock {
     uint32_t encodings; /* number of compressions started in this step (written by encodings.c) */
     const void *work_actor; /* result of dsgd_actor_self() in the actor `work` (written by run.c) */
     double turn_s; /* earliest time at which assist() may take its next turn */
-    /* number of consecutive turns of assist() while progress.moves was equal to idle_moves */
+    /*
+     * number of consecutive turns of assist() during which progress.moves stayed equal to
+     * idle_moves
+     */
     int64_t idle_turns;
     int64_t idle_moves;
 } dsgd_clock;

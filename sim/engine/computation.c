@@ -1,5 +1,5 @@
 /**
- * @file computation.c Gradients whose chunks become ready during the backward pass. Local
+ * @file computation.c Computes gradients, whose chunks become ready during the backward pass. Local
  * steps and linear combinations are applied when a chunk becomes ready.
  */
 #include "base/round.h"
@@ -15,7 +15,7 @@
  */
 static double learning_rate(const dsgd_worker *w, int64_t made)
 {
-    /* the learning rate has no effect if nothing is trained */
+    /* returns early, because the learning rate has no effect if nothing is trained */
     if (w->engine->config->learning == NULL)
         return 1;
     return dsgd_optimizer_lr(&w->engine->config->learning->optimizer,
@@ -70,7 +70,7 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
     DSGD_OWN(self, x, g);
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_update_when_ready(w, (dsgd_update){.apply = local_step_piece, .y = x, .x = g});
-    /* wakes assist(), which may wait for local steps in dsgd_next_turn() */
+    /* wakes assist(), which may wait in dsgd_next_turn() for local steps */
     if (dsgd_vector_ready(g))
         dsgd_work_wake(w);
 }
@@ -107,8 +107,8 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *
 }
 
 /**
- * Inputs of a gradient that may be cancelled. The value of the gradient is computed from them at
- * its end.
+ * Inputs of a gradient that may be cancelled. The value of the gradient is computed from these
+ * inputs when the gradient ends.
  */
 struct dsgd_undescribed {
     dsgd_vector *g;
@@ -155,10 +155,10 @@ static double slowness(const dsgd_worker *w)
 
 /**
  * Performs the current part of a computation while collectives or other work may slow it down. The
- * rate is 1 or, while a collective runs, 1 - s, where s is the platform's collective share. A
- * change of the rate posts the semaphore. Work that is requested in the meantime is added. So T
- * seconds of work during a collective of C seconds take T + s C if the collective ends first, else
- * T / (1 - s).
+ * computation has rate 1. While a collective runs, it has rate 1 - s, where s is the platform's
+ * collective share. A change of the rate posts the semaphore. Work that is requested in the
+ * meantime is added. So T seconds of work during a collective of C seconds take T + s C if the
+ * collective ends first. Otherwise they take T / (1 - s).
  */
 static void compute_beside_others(void *worker)
 {
@@ -252,8 +252,8 @@ static void end_pieces(dsgd_worker *w)
     const struct dsgd_undescribed *const u = c->undescribed;
     const size_t before = c->ready;
     /*
-     * The computation ends with its last chunk. If it is computed pass by pass, each pass ends
-     * here.
+     * The computation ends with its last chunk. If it is computed pass by pass, it ends here for
+     * each pass.
      */
     const bool over = w->gpu.until == w->engine->layout.n_pieces || c->forward > 0;
     w->gpu.computes = false;
@@ -276,7 +276,7 @@ static void end_pieces(dsgd_worker *w)
         c->ready_s[k] = dsgd_now_s();
     dsgd_updates_apply(w, before);
     dsgd_ready_wake(w);
-    /* wakes assist(), which may wait in dsgd_next_turn() */
+    /* wakes assist(), which may wait in dsgd_next_turn() for a computation */
     if (over)
         dsgd_work_wake(w);
 }
@@ -319,8 +319,8 @@ static void announce(dsgd_worker *w)
 }
 
 /**
- * Starts a computation that takes @p alone_s on this host. Its first @p forward_s are the forward
- * pass.
+ * Starts a computation that takes @p alone_s seconds on this host. The forward pass takes the first
+ * @p forward_s seconds.
  */
 static void start_computation(dsgd_worker *w, double alone_s, double forward_s, const char *verb)
 {
@@ -337,7 +337,8 @@ static void start_computation(dsgd_worker *w, double alone_s, double forward_s, 
 }
 
 /**
- * Marks g as a gradient at x that the current computation makes ready. Both vectors may be views.
+ * Marks g as a gradient at x whose chunks the current computation makes ready. Both vectors may be
+ * views.
  */
 static void take_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x)
 {
@@ -457,8 +458,8 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
             describe_gradient(w, g, x->piece, count);
     }
     /*
-     * Chunks become ready in the backward pass of the last micro-batch. A step that was cut short
-     * does not compute that pass.
+     * Chunks become ready in the backward pass of the last micro-batch. If a step was cut short,
+     * that pass is not computed.
      */
     const double backward_s =
         cut.done == n_micro_batches ? nominal_backward_s(w) / n_micro_batches : 0;
@@ -496,8 +497,8 @@ static void begin_pass(dsgd_worker *w, const dsgd_vector *x, double all_s, const
 }
 
 /**
- * Stops the program if @p are is false, that is, if the chunks of @p x are not the next to compute.
- * Also stops the program if the chunks are not one unit.
+ * Stops the program if @p are is false. In that case, the chunks of @p x are not the chunks that
+ * must be computed next. Also stops the program if the chunks are not one unit.
  */
 static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, const char *order)
 {
@@ -593,7 +594,7 @@ static void cancel_now(dsgd_worker *w)
 void dsgd_lose_computation(dsgd_worker *w)
 {
     const size_t before = w->gpu.computation.ready;
-    /* True if the last computation belongs to an earlier step; such a gradient is not lost. */
+    /* True if the last computation belongs to an earlier step. Its gradient is then not lost. */
     const bool is_before = w->gpu.computation.since_s < w->clock.since_s;
     if (w->gpu.computation.number < 0 || (!dsgd_computing(w) && is_before))
         return;

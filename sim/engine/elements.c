@@ -1,6 +1,6 @@
 /**
  * @file elements.c
- * Verbs that change a vector element by element.
+ * Implements the verbs that change a vector element by element.
  */
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"

@@ -12,8 +12,8 @@
 /* --- compressed sizes and the encoder --------------------------------------------------------- */
 
 /**
- * Returns the dsgd_encoded with the properties of @p wanted. Makes it if the run has none yet. If
- * @p wanted has no `about`, it describes low-rank factors.
+ * Returns the dsgd_encoded with the properties of @p wanted. Makes it if the run does not have one
+ * yet. If @p wanted has no `about`, it describes low-rank factors.
  */
 static dsgd_encoded *encoded_like(dsgd_engine *engine, dsgd_encoded wanted)
 {
@@ -85,7 +85,7 @@ static dsgd_encoding_at at_of(const dsgd_engine *engine, dsgd_origin where, size
 
 /**
  * Returns the compressed value Q(x). With error feedback, returns Q(x + e) and sets e <- x + e -
- * Q(x + e), where the residual e is a vector of @p owner.
+ * Q(x + e). The residual e is the residual of a vector of @p owner.
  */
 static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_spec *encoding, dsgd_vector **e,
                                 const dsgd_encoding_at *at, dsgd_value x)
@@ -135,8 +135,8 @@ dsgd_piece dsgd_piece_sent(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t ca
 }
 
 /**
- * Where the compressed sum is 0, adds x to the residual of vector @p of, whose compressed form is
- * x.
+ * If the compressed sum is 0 at an element, adds that element of @p x to the residual of vector @p
+ * of. The value @p x is the compressed form of that vector.
  */
 static void give_back(const dsgd_addends *added, dsgd_vector *of, dsgd_value x, dsgd_value sum)
 {
@@ -154,7 +154,7 @@ static void give_back(const dsgd_addends *added, dsgd_vector *of, dsgd_value x, 
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum)
 {
-    /* number of the compression of a sum; the numbers of verbs' calls are smaller */
+    /* number of the compression of a sum; compressions by verbs have smaller numbers */
     static const uint32_t of_sums = 1 << 23;
     dsgd_encoding_at at = at_of(engine, added->where, added->piece, of_sums);
     at.worker = UINT32_MAX;
@@ -174,7 +174,7 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
 
 /* --- the verb dsgd_encode() ------------------------------------------------------------------- */
 
-/** Sets y[k] to @p value, which was computed from x[k], with the age of x[k]. */
+/** Sets y[k] to @p value. The value was computed from x[k], so it has the age of x[k]. */
 static void set_piece(const dsgd_update *update, size_t k, const dsgd_piece *x, dsgd_value value)
 {
     dsgd_vector *const y = update->y;
@@ -212,7 +212,7 @@ void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_spe
 /* --- low rank --------------------------------------------------------------------------------- */
 
 /**
- * Applies a matrix step to x and z. They are a matrix and a low-rank factor, or both factors.
+ * Applies a matrix step to x and z. They are a matrix and a low-rank factor, or two factors.
  * Returns @p otherwise if the chunk is not a matrix of that rank.
  */
 static dsgd_value matrix_value(dsgd_worker *w, const dsgd_update *update, size_t k, dsgd_value x,

@@ -31,14 +31,14 @@
 #include "traces/imbalance.h"
 
 enum {
-    DSGD_MAX_BITS = 20, /* number of bits of a rank */
-    /* size of an activation message of a partial collective */
+    DSGD_MAX_BITS = 20, /* largest number of bits of a rank */
+    /* bytes of an activation message of a partial collective */
     DSGD_ACTIVATION_BYTES = 4
 };
 
 typedef struct dsgd_engine dsgd_engine;
 typedef struct dsgd_worker dsgd_worker;
-struct dsgd_job; /* defined in exchange/channels.h */
+struct dsgd_job; /* struct dsgd_job is defined in exchange/channels.h */
 
 /**
  * The compressed form of a vector: how its chunks are sent and added. A run has one dsgd_encoded
@@ -47,7 +47,7 @@ struct dsgd_job; /* defined in exchange/channels.h */
 typedef struct dsgd_encoded {
     struct dsgd_encoded *next;
     dsgd_spec encoding; /* gradient compression; its `about` is NULL for low-rank factors */
-    int64_t rank; /* rank of low-rank factors */
+    int64_t rank; /* rank of the low-rank factors, if the compression uses them */
     bool of_columns; /* true if a low-rank factor has as many rows as the matrix has columns */
     dsgd_encoding_sum sum;
     /*
@@ -71,16 +71,16 @@ typedef struct dsgd_piece {
     /* compression of the value; NULL if the value is sent uncompressed */
     const dsgd_encoded *encoded;
     double encoded_s; /* time at which the encoder finishes this chunk */
-    /* for a compressed chunk: the vector that was compressed; it has the residuals */
+    /* for a compressed chunk: the vector that was compressed, which has the residuals */
     struct dsgd_vector *of;
 } dsgd_piece;
 
 #define DSGD_NO_PIECE ((dsgd_piece){DSGD_ZERO_VALUE, -1, 1, NULL, 0, NULL})
 
 /**
- * The age of a chunk of a gradient: the number of updates of the model between the computation of
- * the gradient and its use. An update is a local step, or a change by an exchange or linear
- * combination.
+ * The age of a chunk of a gradient. It is the number of updates of the model between the
+ * computation of the gradient and its use. An update is a local step, or a change by an exchange or
+ * linear combination.
  */
 typedef struct dsgd_history {
     /*
@@ -100,8 +100,8 @@ typedef struct dsgd_history {
 } dsgd_history;
 
 /**
- * A vector as long as the model, or a view of one. vectors.c, computation.c and the exchanges write
- * it.
+ * A vector as long as the model, or a view of such a vector. vectors.c, computation.c and the
+ * exchanges write it.
  */
 struct dsgd_vector {
     dsgd_worker *owner;
@@ -111,9 +111,9 @@ struct dsgd_vector {
      */
     dsgd_vector *whole;
     /*
-     * Number of the owner's computation that finishes this vector's chunks, and number of the
-     * computation after which a copy or linear combination sets the chunks; -1 if there is no such
-     * computation.
+     * awaits: number of the owner's computation that finishes this vector's chunks. set_by: number
+     * of the computation after which a copy or linear combination sets the chunks. Both are -1 if
+     * there is no such computation.
      */
     int64_t awaits, set_by;
     bool on_host; /* true if the vector is in host memory; false if it is in device memory */
@@ -124,7 +124,7 @@ struct dsgd_vector {
     bool over;
     dsgd_piece *piece; /* [n_pieces] chunks of the whole vector */
     dsgd_history *history;
-    /* the chunks first, first + stride, ... below end: see DSGD_FOR_PIECES() */
+    /* range of the chunks: first, first + stride, ... below end, see DSGD_FOR_PIECES() */
     size_t first, end, stride;
 
     /*
@@ -139,7 +139,8 @@ struct dsgd_vector {
      * member has it. Both are NULL until the first use (written by encodings.c).
      */
     dsgd_vector *residual, *sum_residual;
-    dsgd_piece own[]; /* [n_pieces] chunks of a whole vector; a view has no own chunks */
+    dsgd_piece own[]; /* [n_pieces] chunks of a whole vector; a view uses the chunks of its whole
+                       * vector */
 };
 
 /**
@@ -157,20 +158,23 @@ typedef struct dsgd_update {
     void (*apply)(dsgd_worker *w, const struct dsgd_update *update, size_t k, const dsgd_piece *x);
     dsgd_vector *y, *x;
     double a, b, divisor; /* coefficients of the linear combination y <- (a y + b x) / divisor */
-    const dsgd_encoded *encoded; /* compression of the result; NULL if y is dense */
+    const dsgd_encoded *encoded; /* compression of the result; NULL if the result is dense */
     dsgd_spec encoding;
     uint32_t call; /* number of this compression among the compressions of the worker's step */
     dsgd_codec_kind codec; /* The following members are for low-rank factors. */
     int64_t rank;
     bool transposed;
-    /* message that this update sends instead of changing y; else NULL (written by messages.c) */
+    /*
+     * message that this update sends instead of changing y; NULL if it changes y (written by
+     * messages.c)
+     */
     struct incoming *message;
 } dsgd_update;
 
 /**
  * A worker or a server. A server uses only the members whose comments mention servers. The first
- * members are those that are read for every message or chunk. They share few cache lines, because
- * large runs spend most of their time waiting for memory.
+ * members are read for every message or chunk. They share few cache lines, because large runs spend
+ * most of their time waiting for memory.
  */
 struct dsgd_worker {
     /*
@@ -189,7 +193,7 @@ struct dsgd_worker {
     dsgd_presence presence;
     dsgd_learner learner; /* model and training state; also used by servers */
     dsgd_wire wire; /* state of the exchanges; also used by servers */
-    dsgd_accounts accounts; /* numbers that are counted; also used by servers */
+    dsgd_accounts accounts; /* numbers that are counted for the result; also used by servers */
     dsgd_waits waits; /* waits for other workers; also used by servers */
     dsgd_gpu gpu; /* GPU and its computation; also used by servers */
     /* state of the worker's group of hosts; NULL if the worker is one host */
@@ -200,7 +204,7 @@ struct dsgd_engine {
     /* The following members are written by run.c before the simulation. */
     const dsgd_run_config *config;
     int n_workers, n_servers;
-    dsgd_worker *workers; /* [n_workers + n_servers] first the workers, then the servers */
+    dsgd_worker *workers; /* [n_workers + n_servers] all workers, followed by all servers */
     dsgd_imbalance *imbalance;
     double reference_flops;
     dsgd_layout layout;
@@ -371,12 +375,12 @@ dsgd_wait *dsgd_wait_begin_of_work(dsgd_worker *w, const dsgd_waiting *in,
 void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait);
 
 /**
- * Records that a worker made a step or started a computation. Actors assist() that rest because
- * nothing happened then continue.
+ * Records that a worker made a step or started a computation. Actors assist() that slept because no
+ * worker had done this then continue.
  */
 void dsgd_count_move(dsgd_engine *engine);
 
-/** A function `lacks` for a wait that no single worker can end. Always returns false. */
+/** A function `lacks` for a wait that no single worker can end. The result is always false. */
 bool dsgd_lacks_no_host(const dsgd_worker *w, const struct dsgd_job *job, int host);
 
 /**
@@ -434,7 +438,7 @@ dsgd_await dsgd_gpu_next(void *worker);
  */
 double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at);
 /**
- * Returns the time until more chunks of the current computation are ready, in seconds on a
+ * Returns the time until more chunks of the current computation become ready, in seconds on a
  * reference GPU. Sets w->gpu.until to the number of chunks that are ready then.
  */
 double dsgd_stages_next_s(dsgd_worker *w);
@@ -471,8 +475,8 @@ void dsgd_lose_computation(dsgd_worker *w);
 int dsgd_waits_watch(dsgd_engine *engine);
 
 /**
- * Continues a run after its end, when its results are summed up, until it is known which of the
- * watched waits never end. Those waits stay watched.
+ * Continues a run after its end, while its results are summed up. Stops when it is known which of
+ * the watched waits never end. Those waits stay watched.
  */
 void dsgd_waits_continue(dsgd_engine *engine);
 

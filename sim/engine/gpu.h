@@ -24,21 +24,21 @@ typedef struct dsgd_computation {
     double since_s, end_s;
     bool runs; /* true while the computation, or a pass of it, runs */
     /*
-     * Number of chunks whose forward passes were started chunk by chunk (from the last chunk on),
-     * and number of chunks whose backward passes were (from the first chunk on). Both are 0 if the
-     * gradient is computed as a whole.
+     * Numbers of chunks whose passes were started chunk by chunk: forward passes from the last
+     * chunk on, and backward passes from the first chunk on. Both numbers are 0 if the gradient is
+     * computed as a whole.
      */
     size_t forward, backward;
     double pass_s; /* time of the last started pass, on a reference GPU */
     double share; /* share of the step's mini-batch that is computed, from 0 to 1 */
     /*
-     * For a group of hosts: virtual seconds per second of the group's schedule, and the time in the
-     * computation at which chunks last became ready.
+     * For a group of hosts: number of virtual seconds per second of the group's schedule, and time
+     * within the computation at which chunks last became ready.
      */
     double group_s, ready_at_s;
     /*
      * For an algorithm that cancels gradients: inputs from which the gradient's value is computed
-     * at its end; else NULL.
+     * at the end of the gradient. NULL for other algorithms.
      */
     struct dsgd_undescribed *undescribed;
     /*
@@ -53,7 +53,7 @@ typedef struct dsgd_computation {
     struct dsgd_deferred *first_deferred, **end_of_deferred;
 } dsgd_computation;
 
-/** The GPU of a worker. A server uses only `computation`. */
+/** The GPU of a worker. A server uses only the member `computation`. */
 typedef struct dsgd_gpu {
     bool waits;
     bool computes; /* true while the GPU computes */
@@ -68,7 +68,7 @@ typedef struct dsgd_gpu {
     double bubbles_s; /* time in which pipeline stages of the worker were idle during its steps */
     /* time of the current part of the computation, if other work or a collective can change it */
     double task_s;
-    double asked_s; /* time of other work that the GPU must do and has not started */
+    double asked_s; /* time of other work that the GPU must do and has not yet started */
     /* true if the algorithm cancelled the gradient, so that the current step starts again */
     bool cancelled;
     int64_t n_cancelled; /* number of steps that started again (written by steps.c) */

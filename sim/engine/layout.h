@@ -1,6 +1,6 @@
 /**
- * @file layout.h How the model is cut into chunks and sent, and what an exchange costs a host.
- * run.c writes this state before the simulation.
+ * @file layout.h The way in which the model is cut into chunks and sent, and the costs of an
+ * exchange for a host. run.c writes this state before the simulation.
  */
 #pragma once
 

@@ -23,7 +23,7 @@ typedef struct dsgd_learner {
      * rejoin.c)
      */
     int64_t state_since;
-    /* running statistics and environments of the model; zeros if the network has none */
+    /* running statistics and environments of the model; zeros if the network has no such state */
     dsgd_value model_state;
 } dsgd_learner;
 
@@ -39,14 +39,14 @@ typedef struct dsgd_learning_state {
     dsgd_values *values; /* values of vectors; NULL if numerics are off */
     struct {
         /*
-         * number of different models of workers at the end; 0 if workers' own models are not
-         * evaluated
+         * number of different models that the workers have at the end; 0 if workers' own models are
+         * not evaluated
          */
         size_t n;
         size_t *of_worker; /* [n_workers] index of each worker's model in `models` */
         /* [n][n_pieces + 1] values of each model's chunks, then its model state */
         dsgd_value *models;
-        /* [n] ticket of the evaluation of model i on part i % n_parts of the test set */
+        /* [n] ticket of the evaluation of model i, which uses part i % n_parts of the test set */
         size_t *tickets;
         uint32_t n_parts;
     } local;

@@ -1,6 +1,6 @@
 /**
- * @file learning.c Data, network and values of a run, and the models at time 0. Evaluations of the
- * algorithm's output during the run, and of each worker's own model at its end.
+ * @file learning.c Opens the data, network and values of a run, and sets the models at time 0.
+ * Evaluates the algorithm's output during the run, and each worker's own model at its end.
  */
 #include "base/program.h"
 #include "base/round.h"
@@ -267,7 +267,10 @@ double dsgd_evaluate_now(dsgd_engine *engine)
     const size_t p = (size_t)engine->n_workers;
     dsgd_value *models = dsgd_xcalloc(n * (2 * p + (size_t)engine->n_servers), sizeof *models);
     dsgd_value *states = dsgd_xcalloc(p, sizeof *states);
-    /* number of running workers, whose models are evaluated; all workers if none runs */
+    /*
+     * number of running workers, whose models are evaluated; all models are evaluated if no worker
+     * runs
+     */
     size_t here = 0;
     for (size_t i = 0; i < 2 * p && (i < p || here == 0); i++) {
         const dsgd_worker *const w = &engine->workers[i % p];
@@ -391,7 +394,8 @@ void dsgd_evaluate_last(dsgd_engine *engine)
 }
 
 /**
- * A model, and its accuracy minus the mean accuracy of all models on the same part of the test set.
+ * A model with the difference between its accuracy and the mean accuracy of all models on the same
+ * part of the test set.
  */
 typedef struct candidate {
     double above;
@@ -406,9 +410,10 @@ static int lowest_first(const void *a, const void *b)
 }
 
 /**
- * Returns the smallest accuracy of a model on the whole test set. at[n] has the accuracies on the
- * parts of the test set. The smallest of them is not precise, because a part has few samples. So
- * the sqrt(n) models with the lowest accuracies on their parts are evaluated on the whole test set.
+ * Returns the smallest accuracy of a model on the whole test set. at[n] contains the accuracies on
+ * the parts of the test set. The smallest accuracy on a part is not precise, because a part has few
+ * samples. So the sqrt(n) models with the lowest accuracies on their parts are evaluated on the
+ * whole test set.
  */
 static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
 {
@@ -425,7 +430,8 @@ static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
     candidate *const models = dsgd_xcalloc(n, sizeof *models);
     for (size_t i = 0; i < n; i++)
         sum[i % n_parts] += at[i].accuracy;
-    for (size_t i = 0; i < n; i++) { /* part k of the test set has ceil((n - k) / n_parts) models */
+    for (size_t i = 0; i < n; i++) { /* ceil((n - k) / n_parts) models are evaluated on part k of
+                                      * the test set */
         const size_t n_on_part = (n - i % n_parts + n_parts - 1) / n_parts;
         models[i] = (candidate){at[i].accuracy - sum[i % n_parts] / (double)n_on_part, i};
     }

@@ -1,6 +1,7 @@
 /**
  * @file steps.c
- * A worker's steps, the bounds that end a run, and the algorithm's own draws.
+ * Implements a worker's steps, the bounds that end a run, and the random draws that the algorithm
+ * itself makes.
  */
 #include "base/draw.h"
 #include "sim/engine/engine.h"
@@ -51,7 +52,7 @@ static void count_step(dsgd_worker *w)
     engine->progress.steps++;
     engine->progress.whole_steps += w->gpu.computation.share;
     const double accuracy = dsgd_evaluate_if_due(engine);
-    /* an accuracy of NAN also ends the run */
+    /* the run also ends if the accuracy is NAN */
     if (until->accuracy > 0 && !(accuracy < until->accuracy))
         dsgd_finish(engine);
     const double samples = engine->progress.whole_steps * engine->config->workload->samples;
@@ -70,7 +71,9 @@ static bool is_to_stop(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
     if (dsgd_now_s() >= w->presence.dies_s && !engine->watch.continued) {
-        /* lets the operations that the worker started at this virtual time still start */
+        /*
+         * operations that the worker started at this virtual time can still start during this sleep
+         */
         dsgd_sleep(0);
         w->clock.stopped = true;
     }
@@ -121,8 +124,9 @@ bool dsgd_next_step(dsgd_node *self)
 }
 
 /**
- * Largest numbers of turns that assist() takes while no worker makes a step or computes: before the
- * end of the run, and while the run is continued after its end.
+ * Largest numbers of turns that assist() takes while no worker makes a step or computes. The first
+ * number is for the time before the end of the run. The second number is for a run that is
+ * continued after its end.
  */
 enum { MOST_IDLE_TURNS = 10000, MOST_LATE_TURNS = 1000 };
 
@@ -146,7 +150,7 @@ static void rest_if_idle(dsgd_worker *w)
 
 bool dsgd_next_turn(dsgd_node *self, int64_t local_steps)
 {
-    /* shortest time between two turns: a lock and an MPI call */
+    /* shortest time between two turns, which is the time of a lock and an MPI call */
     static const double least_s = 1e-6;
     static const dsgd_waiting turn = {"dsgd_next_turn", dsgd_lacks_no_host};
     dsgd_worker *const w = dsgd_worker_of(self);

@@ -1,6 +1,6 @@
 /**
- * @file vectors.c Vectors that consist of chunks, updates that wait until chunks are computed,
- * linear combinations and views.
+ * @file vectors.c Implements vectors that consist of chunks, updates that wait until chunks are
+ * computed, linear combinations and views.
  */
 #include "sim/engine/vectors.h"
 #include "base/round.h"
@@ -105,8 +105,8 @@ typedef struct dsgd_deferred {
     struct dsgd_deferred *next;
     dsgd_update update;
     /*
-     * true if x[] has a copy of the update's vector x, which was ready; the algorithm may change
-     * that vector before the update is applied
+     * true if x[] contains a copy of the update's vector x, which was ready; the algorithm may
+     * change that vector before the update is applied
      */
     bool keeps_x;
     dsgd_piece x[]; /* [update.x->end] copy of the chunks; empty if keeps_x is false */
@@ -186,7 +186,7 @@ static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, cons
     update->y->history[k] = update->x->history[k];
 }
 
-/** Returns the history of a sum of gradients, which is as old as its oldest addend. */
+/** Returns the history of a sum of gradients. The sum is as old as its oldest addend. */
 static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
 {
     const int64_t updates = y.updates;
@@ -250,7 +250,8 @@ static dsgd_vector *view_of(const dsgd_vector *x, size_t first, size_t end, size
     dsgd_vector *const last = whole->view;
     dsgd_vector *view = last;
     /*
-     * start the search with the view after the last used one, because parts are often used in turn
+     * starts the search with the view after the last used view, because parts are often used in
+     * turn
      */
     while (view != NULL) {
         view = view->next;

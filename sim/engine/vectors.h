@@ -75,8 +75,8 @@ void dsgd_vectors_release(dsgd_engine *engine);
 /** Applies the update to each chunk as soon as y[k] and x[k] are ready. Does not wait. */
 void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
 /**
- * Applies the pending updates to the chunks of the gradient that have become ready since @p before
- * chunks were ready.
+ * Applies the pending updates to chunks of the gradient. @p before is the number of chunks that
+ * were ready earlier; chunks that have become ready since then are updated.
  */
 void dsgd_updates_apply(dsgd_worker *w, size_t before);
 /** Clears the list of pending updates. All chunks of the gradient must be ready. */
@@ -134,8 +134,8 @@ typedef struct dsgd_addends {
 
 /**
  * Compresses a sum of compressed chunks again; the result is equal at all workers. Releases @p sum.
- * With error feedback the sum has its own residual. Exception: if the compression selects numbers
- * and drops a value that a member sent, the value returns to the residual of that member.
+ * With error feedback the sum has its own residual. Exception: the compression selects numbers, and
+ * drops a value that a member sent. In this case, the value returns to the residual of that member.
  */
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum);

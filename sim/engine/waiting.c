@@ -1,6 +1,6 @@
 /**
- * @file waiting.c Finds the workers that wait for other workers, and decides whether a run that
- * reached its bound has workers that would wait for ever.
+ * @file waiting.c Finds the workers that wait for other workers. Decides whether some workers would
+ * wait for ever in a run that reached its bound.
  *
  * Some workers also wait at the end of a correct run: for a straggler, for a message that is under
  * way, or for the rest of a round. No number of steps or seconds distinguishes these waits from a
@@ -64,12 +64,15 @@ void dsgd_stay_if_endless(dsgd_worker *w)
 }
 
 /**
- * More virtual time than all messages under way can take: a thousand messages of 1 GB at 1 B/s, one
- * after another. A long virtual time costs no wall time if nothing moves.
+ * Virtual time that is longer than all messages under way can take: a thousand messages of 1 GB at
+ * 1 B/s, one after another. A long virtual time costs no wall time if nothing moves.
  */
 static const double until_nothing_moves_s = 1e15;
 
-/* twice the number of local steps in the longest round that is in use */
+/*
+ * Least number of steps after which work() stops: twice the number of local steps in the longest
+ * round that is in use.
+ */
 enum { LEAST_STEPS = 1000 };
 
 void dsgd_waits_continue(dsgd_engine *engine)
@@ -101,12 +104,12 @@ void dsgd_waits_end(dsgd_engine *engine)
 /* --- the report of a deadlock ----------------------------------------------------------------- */
 
 /*
- * largest number of waiting workers that the report names, and of workers that it names as the
+ * largest number of waiting workers in the report, and of workers that the report names as the
  * cause of each wait
  */
 enum { MOST_NAMED = 3 };
 
-/** Appends " for workers 0, 1 and 5 more". */
+/** Appends a text such as " for workers 0, 1 and 5 more" to *text. */
 static void append_peers(const dsgd_worker *w, const dsgd_wait *wait, char **text)
 {
     const dsgd_engine *const engine = w->engine;
@@ -162,8 +165,8 @@ static part_in_deadlock *parts_in_deadlock(const dsgd_engine *engine)
 }
 
 /**
- * Appends "worker 6 does not wait, but 7 workers wait for it; " if one host does not wait and more
- * workers wait for it than for any other host.
+ * Appends a text such as "worker 6 does not wait, but 7 workers wait for it; ". Does so only if one
+ * host does not wait and more workers wait for it than for any other host.
  */
 static void append_host_without_wait(const dsgd_engine *engine, const part_in_deadlock *parts,
                                      char **text)

@@ -10,11 +10,14 @@
 
 #include "sim/network/cluster.h"
 
-/** Largest number of waits of a worker at the same time: one of work(), one of assist(). */
+/**
+ * Largest number of waits of a worker at the same time: one wait of work() and one wait of
+ * assist().
+ */
 enum { DSGD_MAX_WAITS = 2 };
 
 struct dsgd_worker;
-struct dsgd_job; /* declared in exchange/channels.h */
+struct dsgd_job; /* struct dsgd_job is declared in exchange/channels.h */
 
 /** A verb in which a worker waits for other workers. The report of a deadlock prints it. */
 typedef struct dsgd_waiting {

@@ -47,15 +47,16 @@ typedef struct dsgd_schedule {
     bool counted;
     int lane; /* lane of the members' hosts: index of a host in its worker */
     struct {
-        double since_s, end_s; /* arrival time of the last member; end of the collective,
-                                * INFINITY if the end is not known yet */
+        double since_s, end_s; /* since_s: arrival time of the last member. end_s: end of the
+                                * collective; INFINITY if the end is not known yet */
         double latency_s; /* time from the end of the streams to the end of the collective, in
                            * seconds */
         double passed_s; /* time at which the last stream has passed, without the latency of its
                           * path */
         double bytes; /* bytes of a stream, chosen so that a NIC sends them in the time that the
                        * closed form gives */
-        double nic_bytes, gpu_bytes; /* bytes that each NIC sends; bytes that each GPU sends */
+        double nic_bytes, gpu_bytes; /* number of bytes that each NIC sends, and number of bytes
+                                      * that each GPU sends */
         int n_left; /* number of streams that have not arrived */
     } nccl;
     struct member {
@@ -73,7 +74,7 @@ typedef struct dsgd_schedule {
 
 struct dsgd_analytic {
     dsgd_paths *paths; /* paths between hosts; NULL if messages may share links */
-    dsgd_nodes *nodes; /* nodes of the platform, for NCCL collectives */
+    dsgd_nodes *nodes; /* nodes of the platform, which NCCL collectives use */
     int *rank, *host; /* [n_workers] ranks of the members; hosts of the members on the schedule's
                        * lane (used during a pass) */
     double *at_s, *next_s; /* [n_workers] times of the members before a round; their times after
@@ -140,8 +141,8 @@ static bool is_even_at_nics(const struct dsgd_analytic *state, const dsgd_plan *
 }
 
 /**
- * Returns whether no two messages of the plan share a link, or all messages that share a link have
- * equal shares of it.
+ * Returns whether messages of the plan never compete for a link. That is true if no two messages
+ * share a link, or if all messages that share a link have equal shares of it.
  */
 static bool is_apart(const struct dsgd_analytic *state, const dsgd_plan *plan)
 {
@@ -207,7 +208,10 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int memb
         p.sent_s =
             p.started_s + dsgd_path_s(state->paths, state->host[phase->from], host, phase->bytes);
     }
-    /* A message takes the same time in both directions, so only another receiver matters. */
+    /*
+     * A message takes the same time in both directions. So only a receiver that differs from the
+     * sender matters.
+     */
     if (phase->to >= 0 && phase->to != phase->from) {
         const double ready_s = dsgd_greater(here_s, state->at_s[phase->to]);
         p.sent_s =
@@ -226,7 +230,7 @@ typedef struct turn {
     dsgd_engine *engine;
     bool counts; /* true if the pass counts the messages that arrive by `until_s` */
     double until_s;
-    double last_s; /* end of the last part that is counted */
+    double last_s; /* latest time at which a counted part ends */
     uint64_t n_sent; /* number of messages of the present round that are counted */
 } turn;
 
@@ -248,7 +252,10 @@ static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
         dsgd_count_communication_by(&t->engine->workers[rank[member]], p.started_s, p.done_s);
 }
 
-/** Stores the end of a member's part in a round. If the pass counts, also counts the part. */
+/**
+ * Stores the end of a member's part in a round. If the pass counts, also counts the messages of
+ * this part.
+ */
 static inline void end_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
     t->engine->exchanges.analytic->next_s[member] = p.done_s;
@@ -320,8 +327,9 @@ static void end_streams(dsgd_schedule *s, double at_s)
 }
 
 /**
- * Called when all members have arrived. If the streams share no link with other messages, the end
- * of the collective is computed. Otherwise, the members send one stream per NIC.
+ * Starts the streams of a collective, when all members have arrived. If the streams share no link
+ * with other messages, the end of the collective is computed. Otherwise, the members send one
+ * stream per NIC.
  */
 static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
 {
@@ -379,7 +387,7 @@ static dsgd_await begin_stream(const dsgd_schedule *s, struct member *me)
                      .started_s = &me->started_s}};
 }
 
-/** Called when a member's streams have arrived. The last call sets the end of all members. */
+/** Handles the arrival of a member's streams. The last call sets the end of all members. */
 static void end_stream(dsgd_schedule *s, struct member *me)
 {
     const double now_s = dsgd_now_s();
@@ -532,7 +540,7 @@ static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
         for (int i = 0; i < s->plan.n; i++)
             s->member[i].end_s = state->at_s[i];
     }
-    /* wakes members after all ends are set, because other actors may run */
+    /* wakes members only after all ends are set, because other actors may run */
     for (int i = 0; i < s->plan.n; i++)
         if (s->member[i].rank != last_rank)
             dsgd_semaphore_post(s->member[i].channel->semaphore);
@@ -550,7 +558,8 @@ dsgd_await dsgd_analytic_begin(dsgd_channel *channel, const dsgd_plan *plan,
     s->member[channel->member].arrived_s = dsgd_now_s();
     const bool last = ++s->n_arrived == plan->n;
     *meeting = last ? NULL : s;
-    w->accounts.n_uncounted++; /* decremented in count_ended(), or at the end of the run */
+    /* count_ended() decrements n_uncounted, or the end of the run does */
+    w->accounts.n_uncounted++;
     if (plan->how == DSGD_COLLECTIVE_NCCL)
         dsgd_gpu_has_collectives(w, 1);
     if (!last)
@@ -569,8 +578,8 @@ dsgd_await dsgd_analytic_next(dsgd_channel *channel)
     if (me->end_s == INFINITY)
         return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
     const double left_s = me->end_s - dsgd_now_s();
-    me->end_s = -INFINITY; /* marks the end as used: the channel must not wait for it again, even
-                            * if rounding leaves some time */
+    me->end_s = -INFINITY; /* marks the end as used: the channel must not wait for it again, even if
+                            * rounding leaves a short time */
     if (left_s > 0)
         return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
     if (channel->schedule->plan.how == DSGD_COLLECTIVE_NCCL)

@@ -31,10 +31,10 @@ bool dsgd_is_contention_free(dsgd_engine *engine);
 double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes);
 
 /**
- * Returns whether the times of a collective are computed instead of simulated. This is so with
- * `network: flows`, if its messages share no links and every member depends on all other members.
- * The times of NCCL collectives are always computed, except for streams that may share links with
- * other messages.
+ * Returns whether the times of a collective are computed instead of simulated. With `network:
+ * flows`, they are computed if its messages share no links and every member depends on all other
+ * members. The times of NCCL collectives are always computed, except for streams that may share
+ * links with other messages.
  */
 bool dsgd_collective_is_analytic(dsgd_engine *engine, const dsgd_plan *plan);
 

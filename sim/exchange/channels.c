@@ -169,7 +169,7 @@ dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to
 /* --- copies between device and host memory ---------------------------------------------------- */
 
 /**
- * Plans a copy that starts at @p since_s, or when the copy engine is free if that is later. Returns
+ * Plans a copy. It starts at @p since_s, or when the copy engine is free if that is later. Returns
  * the time at which the copy ends, and stores this time in *free_s.
  */
 static double copy(double *free_s, double since_s, double copy_s)
@@ -211,7 +211,7 @@ double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, dou
                              double since_s)
 {
     const dsgd_platform *const p = w->engine->config->platform;
-    /* with fusion, reduce_fused() adds the time of the launch */
+    /* without fusion, adds the time of the launch here; with fusion, reduce_fused() adds it */
     const double launch_s = dsgd_fuses(w->engine) ? 0 : p->collective_launch_s;
     const double cost_s = launch_s + reduced_bytes * p->collective_copy_s_per_byte;
     if (cost_s <= 0 || x->whole->on_host || w->engine->config->workload->memory == DSGD_MEMORY_HOST)
@@ -378,8 +378,8 @@ static dsgd_request **find_request(dsgd_worker *w, const dsgd_request *request)
     dsgd_request **link = &w->wire.requests;
     while (*link != NULL && *link != request)
         link = &(*link)->next;
-    DSGD_REQUIRE(*link != NULL, /* The error message must not read the request: a request that
-                                 * has ended may be freed. */
+    DSGD_REQUIRE(*link != NULL, /* The error message must not read the request, because a request
+                                 * that has ended may be freed. */
                  "worker %d waits in step %jd for a request that is not under way: it has ended "
                  "already, or another worker began it",
                  w->node.rank, w->node.step);

@@ -48,7 +48,7 @@ typedef struct dsgd_job {
     size_t piece;
     bool aside; /* true if the job uses a side channel, so that it does not delay other jobs */
     bool again; /* true if quorum.c puts the job on its channel again, after the running workers
-                 * have computed the sum without this worker; partial.c sets it */
+                 * have computed the sum without this worker (set by partial.c) */
     double not_before_s; /* earliest start of the job: time at which the chunk is in host memory */
     bool done;
     double done_s; /* time at which the job was completed */
@@ -69,11 +69,11 @@ struct dsgd_turns {
     double latency_s; /* latency of the last message, in seconds */
     double treated_s; /* processing time of the last message in seconds; it overlaps with the bytes
                        * of other messages */
-    const void *whose; /* queue into a server: the channel that sent last; queue out of a server:
-                        * the last receiver */
-    bool late; /* queue out of a server: true if the message that was awaited last was late by more
-                * than the latency */
-    dsgd_semaphore *over; /* queue into a server: semaphore of the channel that sends next */
+    const void *whose; /* for a queue into a server: the channel that sent last; for a queue out of
+                        * a server: the last receiver */
+    bool late; /* for a queue out of a server: true if the message that was awaited last was late by
+                * more than the latency */
+    dsgd_semaphore *over; /* for a queue into a server: semaphore of the channel that sends next */
     bool awaited; /* true if a channel waits at the semaphore `over` for the end of the first
                    * message */
 };
@@ -106,7 +106,7 @@ struct dsgd_channel {
 
 /**
  * Starts the channels of a worker or server, and returns them. The first channel gets the number @p
- * number, and the others the numbers after it.
+ * number, and the other channels get the numbers after it.
  */
 dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number);
 
@@ -156,7 +156,7 @@ typedef struct dsgd_exchange {
     bool encodes_itself; /* true if `exchange: encoding` does not apply to chunks of this verb */
 } dsgd_exchange;
 
-/** A chunk of a request whose exchange has started. */
+/** State of a chunk whose exchange has started, in a request. */
 typedef struct dsgd_begun {
     dsgd_piece sent; /* values that are sent; compressed if `exchange: encoding` is set */
     dsgd_job *job; /* job that exchanges the chunk; NULL if the chunk has no job */
@@ -168,17 +168,17 @@ struct dsgd_request {
     dsgd_request *next; /* next request of the same worker that has not ended */
     dsgd_vector *in; /* vector that is sent; NULL if a blocking verb sends nothing */
     uint32_t call; /* number of the compression of `in` in the worker's step */
-    dsgd_vector *out; /* vector that receives the result; for a non-blocking verb NULL before
+    dsgd_vector *out; /* vector that receives the result; for a non-blocking verb, it is NULL before
                        * dsgd_exchange_end() */
     const void *arguments; /* arguments of the verb; NULL after a non-blocking verb has returned */
     double since_s; /* time at which the request started */
     int64_t step; /* step of the worker in which a non-blocking request started */
     double staged_s; /* time at which the most recently started chunk is in host memory */
     double back_s; /* time at which the results of all ended chunks are in device memory */
-    bool unchanged; /* true if end() did not change the chunk of `out`, so that no result is
+    bool unchanged; /* true if end() did not change the chunk of `out`, so that no result must be
                      * copied back */
-    const dsgd_vector *of; /* vector whose chunks the request has: `in`, or `out` if the verb is
-                            * blocking */
+    const dsgd_vector *of; /* vector that determines the chunks of the request: `in`, or `out` if
+                            * the verb is blocking */
     dsgd_begun *begun; /* array with one entry per chunk, until the request ends */
 };
 
@@ -271,8 +271,8 @@ double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, dou
 bool dsgd_operate(dsgd_worker *w, const dsgd_vector *x, size_t k, int passes);
 
 /**
- * Wait until virtual time @p until_s, or for some seconds. The waiting time counts as
- * communication.
+ * The next two functions wait until virtual time @p until_s, or for some seconds. The waiting time
+ * counts as communication.
  */
 void dsgd_staging_wait(dsgd_worker *w, double until_s);
 void dsgd_spend(dsgd_worker *w, double seconds);
@@ -284,7 +284,8 @@ void dsgd_spend(dsgd_worker *w, double seconds);
  * and a server.
  */
 typedef struct dsgd_packet {
-    int from, channel; /* rank of the sender; number of the channel to which an answer is sent */
+    int from, channel; /* from: rank of the sender; channel: number of the channel to which an
+                        * answer is sent */
     int host; /* index of the sending worker or server in engine->workers */
     int kind; /* kind of the request; each verb defines its own kinds */
     double bytes, sent_s;
@@ -292,10 +293,10 @@ typedef struct dsgd_packet {
     size_t piece;
     dsgd_piece content;
     double share; /* share of the content that the receiver gets in gossip */
-    int64_t version; /* number of pushes that the chunk of a server includes */
+    int64_t version; /* number of pushes that the chunk of a server includes so far */
     struct incoming *whole; /* messages.c: the message that this packet is a part of */
     struct dsgd_passage *passage; /* turns.c: place of the packet in the queue into a server */
-    double there_s; /* turns.c: time at which the packet arrives if it meets no other traffic */
+    double there_s; /* turns.c: time at which the packet arrives if no other traffic delays it */
 } dsgd_packet;
 
 /**

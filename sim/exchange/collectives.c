@@ -6,7 +6,7 @@
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
 
-/** The arguments of a collective, which dsgd_exchange passes on. */
+/** The arguments of a collective, which dsgd_exchange passes to the functions of this file. */
 typedef struct collective {
     const dsgd_comm *comm;
     dsgd_collective_kind part;
@@ -22,8 +22,8 @@ typedef struct collective_job {
 } collective_job;
 
 /**
- * Returns whether this worker gets the result. In a reduce, only the root gets it; in other
- * collectives, all members do.
+ * Returns whether this worker gets the result. In a reduce, only the root gets the result. In other
+ * collectives, all members get it.
  */
 static bool gets(const dsgd_worker *w, const dsgd_reduction *reduction)
 {
@@ -32,7 +32,7 @@ static bool gets(const dsgd_worker *w, const dsgd_reduction *reduction)
 }
 
 /**
- * Called when this worker's messages are over. By then, all members have contributed to this
+ * Ends this worker's part after its last message. By then, all members have contributed to this
  * worker's result.
  */
 static void finish_collective(dsgd_worker *w, dsgd_job *job)
@@ -64,23 +64,25 @@ static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
 static collective_job *new_collective_job(dsgd_worker *w, const dsgd_comm *comm, dsgd_call call)
 {
     collective_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job =
-        (collective_job){.job = {.step = step_collective,
-                                 .piece = call.piece,
-                                 .collective = w->wire.collectives,
-                                 /*
-                                  * name for allgathers of control data; for vectors,
-                                  * dsgd_exchange_start() sets another name
-                                  */
-                                 .verb = "dsgd_allgather"},
-                         /* The cast removes const. Only algorithms need a constant communicator. */
-                         .reduction = dsgd_reduction_join_next(w, (dsgd_comm *)comm, call)};
+    *job = (collective_job){.job = {.step = step_collective,
+                                    .piece = call.piece,
+                                    .collective = w->wire.collectives,
+                                    /*
+                                     * name of the verb in an allgather of control data; for
+                                     * vectors, dsgd_exchange_start() sets another name
+                                     */
+                                    .verb = "dsgd_allgather"},
+                            /*
+                             * The cast removes const, because only algorithms need a constant
+                             * communicator.
+                             */
+                            .reduction = dsgd_reduction_join_next(w, (dsgd_comm *)comm, call)};
     return job;
 }
 
 /**
- * Returns whether the worker @p host has not called the collective, or its channel has not started
- * it.
+ * Returns whether the worker @p host has not called the collective, or has called it but its
+ * channel has not started it.
  */
 static bool lacks_call(const dsgd_worker *w, const dsgd_job *job, int host)
 {
@@ -99,7 +101,8 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
     DSGD_REQUIRE(dsgd_comm_index(comm, w->node.rank) >= 0,
                  "worker %d calls %s in step %jd on a communicator of which it is not a member",
                  w->node.rank, verb, w->node.step);
-    dsgd_exchanges_otherwise(w, true); /* fusion supports only allreduces of all workers */
+    dsgd_exchanges_otherwise(w, true); /* with fusion, stops the program, because fusion supports
+                                        * only allreduces of all workers */
 }
 
 /* --- collectives of vectors ------------------------------------------------------------------- */
@@ -171,8 +174,8 @@ static void end_later(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /**
- * Copies the value of the root to chunk k of the result. The last member that does so releases the
- * value.
+ * Copies the value of the root to chunk k of the result. The last member that copies it releases
+ * the value.
  */
 static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
 {
@@ -225,7 +228,7 @@ static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sen
                  c.root, self->step, n - 1);
     if (c.part != DSGD_ALLREDUCE)
         dsgd_exchanges_otherwise(w, true);
-    /* In a group of one worker, the worker does not even wait for its gradient. */
+    /* If a group has only one worker, the worker does not even wait for its gradient. */
     if (c.comm == DSGD_WORLD || n > 1)
         dsgd_exchange_run(w, exchange, sent, x, &c);
 }
@@ -284,7 +287,10 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_REQUIRE(
-        /* Otherwise, the order of exchanges in fusion cycles could differ between workers. */
+        /*
+         * Without this condition, the order of exchanges in fusion cycles could differ between
+         * workers.
+         */
         !dsgd_fuses(w->engine) || w->wire.requests == NULL,
         "worker %d calls dsgd_allgather() in step %jd while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",

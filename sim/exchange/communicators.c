@@ -6,8 +6,8 @@
 
 typedef struct dsgd_partition {
     struct dsgd_partition *next;
-    dsgd_colours colours; /* function that returns the colours; NULL if the split was made for
-                           * one group with given members */
+    dsgd_colours colours; /* function that returns the colours; NULL if the split was made for one
+                           * group with given members */
     int64_t users; /* number of users: reductions that have not ended, plus 1 for the run if this
                     * is a split by colours */
     dsgd_comm *of; /* [n_colours] communicators; this array and the others follow the struct in

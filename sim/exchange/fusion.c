@@ -25,8 +25,8 @@ struct dsgd_fused {
     double sparse_bytes; /* bytes of the rows in one worker's sparse gradient; 0 if the gradient
                           * is dense */
     int n_announced;
-    struct dsgd_schedule *schedule; /* analytic.c: schedule of the fused allreduce that starts
-                                     * with this tensor */
+    struct dsgd_schedule *schedule; /* analytic.c: schedule of the fused allreduce that starts with
+                                     * this tensor */
     void (*finish)(dsgd_worker *w, dsgd_job *job);
     dsgd_job *jobs[]; /* [n_workers] jobs that are passed to finish(), one per worker */
 };
@@ -41,8 +41,8 @@ typedef struct cycle {
 } cycle;
 
 struct dsgd_fusion_state {
-    struct dsgd_fused *first, **end; /* list of the tensors that are ready at all workers but
-                                      * belong to no cycle yet */
+    struct dsgd_fused *first, **end; /* list of the tensors that are ready at all workers but do not
+                                      * belong to a cycle yet */
     cycle *next; /* planned cycle that has not started; NULL if no cycle is planned */
     double since_s; /* start time of the last cycle */
 };
@@ -104,7 +104,7 @@ static void run_cycle(dsgd_channel *channel, dsgd_job *job)
     if (++c->n_ended < w->engine->n_workers)
         return;
     if (dsgd_now_s() > state->since_s + w->engine->config->exchange.cycle_s)
-        state->since_s = dsgd_now_s(); /* after a long cycle, the next empty cycle starts at once */
+        state->since_s = dsgd_now_s(); /* after a long cycle, the next cycle starts at once */
     for (struct dsgd_fused *t = c->first, *next = NULL; t != NULL; t = next) {
         next = t->next;
         dsgd_run_free(t);
@@ -141,7 +141,7 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
         return;
     /*
      * The planned cycle starts at the first possible time after this instant. It contains all
-     * tensors that become ready now.
+     * tensors that become ready at this instant.
      */
     const double cycle_s = engine->config->exchange.cycle_s;
     cycle *const c = state->next = dsgd_run_alloc(engine, sizeof *c);

@@ -13,7 +13,8 @@
 
 /** The gossip state of one worker. */
 typedef struct gossip_node {
-    dsgd_vector *last; /* vector that the worker exchanged last; NULL before its first gossip */
+    dsgd_vector *last; /* vector that the worker exchanged last; NULL before the first gossip of the
+                        * worker */
     dsgd_neighbours neighbours; /* neighbours of the worker in the round of `graph` that was
                                  * evaluated last */
     const dsgd_spec *graph;
@@ -66,18 +67,18 @@ typedef struct gossip_job {
     dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     dsgd_piece mine; /* value of the chunk at the start of the exchange; compressed if `exchange:
                       * encoding` is set */
-    double keep; /* factor of the worker's own chunk in the result */
-    double gives; /* factor of `mine` that is subtracted from the result if `mine` is compressed;
-                   * 0 otherwise */
+    double keep; /* factor that multiplies the worker's own chunk in the result */
+    double gives; /* factor of `mine` that is subtracted from the result if `mine` is compressed; 0
+                   * if it is not compressed */
     dsgd_value unsent; /* for dsgd_gossip_begin(): values that compression did not send */
-    double kept; /* share that the worker keeps, if it and the received shares must sum to 1;
-                  * otherwise NAN */
+    double kept; /* share that the worker keeps, if this share and the received shares must sum to
+                  * 1; otherwise NAN */
     bool begun;
     double since_s; /* time at which the exchange started */
     int n_to, n_from;
     /*
-     * Number of messages that have arrived; number of messages whose overhead and reduction have
-     * also passed.
+     * n_arrived: number of messages that have arrived. n_added: number of messages whose overhead
+     * and reduction have also passed.
      */
     int n_arrived, n_added;
     struct {
@@ -95,7 +96,10 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     const size_t k = job->job.piece;
     const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, k);
     for (int i = 0; i < job->n_to; i++) {
-        /* If the receiver gets no share, an empty message lets it stop waiting for this worker. */
+        /*
+         * true if an empty message is sent. It tells a receiver without a share to stop waiting for
+         * this worker.
+         */
         const bool empty = w->engine->failures.by_quorum && job->peer[i].share == 0;
         dsgd_packet *const message =
             dsgd_packet_new(w, channel->number, k, empty ? DSGD_NO_PIECE : job->mine);
@@ -155,8 +159,8 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
 }
 
 /**
- * Stops the program if shares do not sum to 1 although a property DSGD_PROMISE_... requires it. If
- * @p sum is NAN, no property requires it.
+ * Stops the program if shares do not sum to 1 although a property DSGD_PROMISE_... requires this.
+ * @p sum is the sum; NAN means that no property requires it.
  */
 static void require_sum(const dsgd_worker *w, double sum, const char *what, const char *promise)
 {
@@ -171,10 +175,11 @@ static void require_sum(const dsgd_worker *w, double sum, const char *what, cons
 /* --- failed workers under policy quorum ------------------------------------------------------- */
 
 /*
- * A running worker sends a share to each receiver, unless it knows that the receiver has failed; it
- * then keeps the share. Other workers do not wait for a failed worker when the failure is known. A
- * share that arrives at a failed worker goes back to its sender, so that no weight is lost. A
- * failed worker keeps its own model, with which it rejoins.
+ * The following functions handle shares of failed workers. A running worker sends a share to each
+ * receiver. If it knows that the receiver has failed, it keeps the share. Other workers do not wait
+ * for a failed worker when the failure is known. A share that arrives at a failed worker goes back
+ * to its sender, so that no weight is lost. A failed worker keeps its own model, with which it
+ * rejoins.
  */
 
 /**

@@ -55,12 +55,11 @@ typedef struct receiver {
     int lane; /* lane of the sender's and the receiver's host: their index in their workers; 0 at
                * a server */
     dsgd_mailbox *mailbox; /* mailbox of the packets; NULL before the first receive */
-    bool owns; /* true if packets may arrive in the mailbox while the actor handles another
-                * packet */
+    bool owns; /* true if packets may arrive in the mailbox while another packet is handled */
     dsgd_packet *message; /* packet that has arrived; NULL while the actor waits for a packet */
-    bool paid; /* true if the time that the packet costs has passed */
-    double since_s; /* start of the actor's wait for a packet; after an arrival, the time at
-                     * which both sides were ready */
+    bool paid; /* true if the time that the actor spends on the packet has passed */
+    double since_s; /* time at which the actor's wait for a packet started; after an arrival, time
+                     * at which both sides were ready */
     /*
      * Messages that are not complete, or that follow an incomplete message. There is one stream for
      * the sender, or one for each worker. Only actors of lane 0 have streams.
@@ -86,8 +85,8 @@ static struct dsgd_inbox *inbox_of(const dsgd_worker *w)
 }
 
 /**
- * Returns which sender's packets the receiving actor of @p sender gets: ALL_WORKERS, or only the
- * host of @p sender.
+ * Returns the sender of the packets that a receiving actor gets: ALL_WORKERS, or only the host of
+ * @p sender.
  */
 static int sharing(const dsgd_worker *to, const dsgd_worker *sender)
 {
@@ -197,8 +196,8 @@ static dsgd_await next_of_receiver(void *argument)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
     }
     if (r->message != NULL && w->clock.stopped) {
-        dsgd_packet_free(w, r->message); /* The host receives the packet, but after the worker
-                                          * has stopped, no algorithm reads messages. */
+        dsgd_packet_free(w, r->message); /* the packet is dropped, because after the worker has
+                                          * stopped no algorithm reads messages */
     } else if (r->message != NULL) {
         if (!dsgd_is_server(w))
             dsgd_count_communication(w, r->since_s);
@@ -375,9 +374,9 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
 /* --- dsgd_recv() and dsgd_wait_any() ---------------------------------------------------------- */
 
 /**
- * Returns the next failed worker of which the server must be notified, after all messages of this
- * worker have arrived. Returns NULL if no such worker exists. Stores the time of the notification
- * in *known_s.
+ * Returns the next failed worker for which the server must get a notification, after all messages
+ * of this worker have arrived. Returns NULL if no such worker exists. Stores the time of the
+ * notification in *known_s.
  */
 static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
 {
@@ -398,8 +397,8 @@ static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
 }
 
 /**
- * Returns whether a report may name @p host as awaited. Only servers are named, because the sender
- * of the next message is not known.
+ * Returns whether a report may name @p host as a host for which @p w waits. Only servers are named,
+ * because the sender of the next message is not known.
  */
 static bool lacks_message(const dsgd_worker *w, const dsgd_job *none, int host)
 {
@@ -432,8 +431,8 @@ static unsigned wait_for(dsgd_worker *w, const dsgd_waiting *in, unsigned events
         return 0;
     }
     /*
-     * A worker that waits for its own computation does not wait for others. Waits of servers are
-     * not recorded.
+     * True if the wait is not recorded: a worker that waits for its own computation does not wait
+     * for other workers, and waits of servers are never recorded.
      */
     const bool alone = dsgd_is_server(w) || ((events & DSGD_ON_GRADIENT) != 0 && dsgd_computing(w));
     dsgd_wait *const wait = alone ? NULL : dsgd_wait_begin(w, in, NULL);

@@ -1,8 +1,8 @@
 /**
  * @file pair.c
- * Averages the vectors of two workers, exactly although messages take time (AD-PSGD, Lian et al.
- * 2018, Algorithm 1, step 5), and fetches the vector of another worker. The code calls a request a
- * question.
+ * Averages the vectors of two workers, and fetches the vector of another worker. The average is
+ * exact although messages take time (AD-PSGD, Lian et al. 2018, Algorithm 1, step 5). In the code,
+ * a request is named question.
  */
 #include "sim/exchange/channels.h"
 #include "sim/failures/failures.h"
@@ -33,7 +33,7 @@ static dsgd_packet *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox)
 /**
  * Computes x[k] <- x[k] + (theirs - mine) / 2 with the present value of x[k]. At both workers, the
  * first operand is the vector of the worker that sent the request. So if neither vector has changed
- * in the meantime, both workers get one common value, which is computed once.
+ * in the meantime, both workers get the same value, which is computed once.
  */
 static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *theirs,
                           dsgd_value mine, bool i_sent)
@@ -51,9 +51,9 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *the
 /* --- requests; request->arguments is the rank of the peer ------------------------------------- */
 
 /**
- * Returns the mailbox for requests to @p peer. All workers share it if the peer answers any worker;
- * otherwise each sender has its own mailbox. Waits until the peer has chosen this by its first
- * answer.
+ * Returns the mailbox for requests to @p peer. If the peer answers any worker, all workers share
+ * one mailbox. Otherwise each sender has its own mailbox. Waits until the peer has chosen one of
+ * these by its first answer.
  */
 static dsgd_mailbox *questions_to(dsgd_worker *peer, int asker)
 {
@@ -80,7 +80,7 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     question->kind = job->kind;
     question->span = dsgd_observe_sent(w->engine, w->host, job->peer, bytes);
     dsgd_mailbox *const to = questions_to(peer, w->node.rank);
-    dsgd_inbound_enter(peer, channel); /* The peer answers requests in the order of sending. */
+    dsgd_inbound_enter(peer, channel); /* The peer must answer requests in the order of sending. */
     dsgd_transfer *const sent = dsgd_isend(to, question, bytes);
     dsgd_inbound_leave(peer);
     dsgd_transfer_wait(sent);
@@ -103,8 +103,8 @@ static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /**
- * Ends a request that got no answer: an average leaves x unchanged, and a fetch gets the worker's
- * own model.
+ * Ends a request that got no answer. For an average, x stays unchanged. For a fetch, the result is
+ * the worker's own model.
  */
 static void keep_own(dsgd_worker *w, size_t k, dsgd_request *request)
 {
@@ -188,10 +188,10 @@ static const dsgd_waiting answering = {"dsgd_pair_answer", lacks_reply};
 static dsgd_packet *next_question(dsgd_worker *w, int from)
 {
     dsgd_mailbox *const mailbox = questions_to(w, from);
-    /* Other chunks may arrive while this chunk is handled. */
+    /* true if other chunks may arrive while this chunk is handled */
     if (w->engine->layout.n_channels > 1)
         dsgd_mailbox_own(mailbox);
-    /* only reports about workers that wait for ever read this job */
+    /* job that only reports about workers that wait for ever read */
     pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited);
     awaited->peer = from;
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &answering, &awaited->job);

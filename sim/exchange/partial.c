@@ -1,6 +1,6 @@
 /**
  * @file partial.c
- * Implements partial collectives: schedules that run at a worker even if its algorithm has not
+ * Implements partial collectives. Their schedules run at a worker even if its algorithm has not
  * arrived yet (eager-SGD, PPoPP'20, section 4, and WAGMA-SGD, TPDS'21, section 3).
  *
  * Activations travel over the union of binomial trees. When rank r is notified over link i, it
@@ -29,7 +29,7 @@ typedef struct partial_piece {
     dsgd_reduction *received; /* sum of the latest complete version; NULL if no version is
                                * complete */
     int64_t received_version;
-    int64_t used; /* version of the sum that this worker used last; -1 if it has used none */
+    int64_t used; /* version of the sum that this worker used last; -1 if it has not used a sum */
     bool received_fresh; /* true if this worker filled its send buffer in the step of the
                           * received version */
 } partial_piece;
@@ -38,11 +38,11 @@ struct dsgd_partial {
     dsgd_partial_spec spec;
     int64_t started; /* last position that has a job, where position is version * n_pieces +
                       * chunk; -1 before the first job */
-    double ended_s; /* end of the latest schedule; -1 if no schedule has ended */
+    double ended_s; /* time at which the latest schedule ended; -1 if no schedule has ended */
     bool leaves; /* true if the worker has failed and waits until the other workers know of the
                   * failure (policy quorum) */
-    bool is_notified; /* true while the overhead of an activation passes (if activations are
-                       * alarms) */
+    bool is_notified; /* true while the overhead of an activation passes, if activations are
+                       * simulated as alarms */
     double notified_s; /* time at which the overhead of the present activation is over */
     partial_piece piece[]; /* [n_pieces] state of each chunk */
 };
@@ -126,8 +126,8 @@ static void end_schedule(dsgd_worker *w, partial_job *job)
         piece->received = job->reduction;
         piece->received_version = job->version;
         piece->received_fresh = job->fresh;
-    } else { /* A later version is complete already. This happens if the worker has failed
-              * (policy quorum). */
+    } else { /* In this case a later version is already complete. This happens if the worker has
+              * failed (policy quorum). */
         dsgd_reduction_leave(w->engine, job->reduction);
     }
     w->wire.partial->ended_s = dsgd_now_s();
@@ -173,9 +173,10 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
 /* --- activations ------------------------------------------------------------------------------ */
 
 /*
- * If messages share no links, activations are simulated as alarms: one alarm when an activation
- * arrives, and one when the receiver's overhead is over. The few bytes of an activation would delay
- * other messages only by nanoseconds. Otherwise, activations are messages to listeners.
+ * An activation of a partial collective. If messages share no links, activations are simulated as
+ * alarms: one alarm when an activation arrives, and one alarm when the receiver's overhead is over.
+ * The few bytes of an activation would delay other messages only by nanoseconds. If messages share
+ * links, activations are messages to listeners.
  */
 
 typedef struct dsgd_activation {
@@ -247,7 +248,7 @@ static void notify(dsgd_worker *w, int link, int64_t position)
         is_alarm ? dsgd_now_s() + dsgd_contention_free_s(engine, rank, to, DSGD_ACTIVATION_BYTES)
                  : INFINITY;
     dsgd_observe_activation(engine, rank, to, position, end_s);
-    /* The receiver would ignore this activation. */
+    /* Returns without an alarm, because the receiver would ignore this activation. */
     if (is_alarm && has_reached(&engine->workers[to], position))
         return;
     activation *const sent = dsgd_run_alloc(engine, sizeof *sent);
@@ -270,7 +271,8 @@ static void activate(dsgd_worker *w, int64_t position, int link)
     if (position <= partial->started)
         return;
     const int64_t first = partial->started + 1;
-    partial->started = position; /* must be set before calls that let other actors run */
+    partial->started = position; /* must be set before the following calls, which let other actors
+                                  * run */
     dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
                                       .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
                                       .piece = position % n_pieces,
@@ -400,7 +402,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     if (!dsgd_is_contention_free(w->engine))
         dsgd_actor_start(w->node.rank, listener_main, w);
     for (activation *early = w->wire.early, *next = NULL; early != NULL; early = next) {
-        next = early->next; /* read before the call, because handling the alarm frees the
+        next = early->next; /* reads `next` before the call, because handling the alarm frees the
                              * activation */
         set_alarm(w->engine, early, dsgd_now_s());
     }
@@ -439,7 +441,7 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
     }
 }
 
-/** Returns whether a worker has failed and the other workers know it. */
+/** Returns true if a worker has failed and the other workers know of the failure. */
 static bool is_known_away(const dsgd_worker *w)
 {
     return w->engine->failures.by_quorum &&
@@ -449,7 +451,7 @@ static bool is_known_away(const dsgd_worker *w)
 
 /**
  * Returns the worker that activates the version of this worker's step. If that worker is known to
- * have failed, returns the next worker in the order of ranks that is not.
+ * have failed, returns the next worker in the order of ranks that is not known to have failed.
  */
 static int initiator_of(const dsgd_worker *w)
 {
@@ -474,9 +476,9 @@ static bool may_activate(const dsgd_worker *w, int rank)
 }
 
 /**
- * Lets another worker activate the version, in a worker that has failed. Waits until the other
- * workers know of the failure. If the new initiator has arrived at the version, activates the
- * version there. Otherwise the initiator activates it on arrival.
+ * Lets another worker activate the version, because this worker has failed. Waits until the other
+ * workers know of the failure. If the new initiator has already arrived at the version, activates
+ * the version there. Otherwise the new initiator activates it on arrival.
  */
 static void leave_to_others(dsgd_worker *w, size_t k)
 {
@@ -574,7 +576,7 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_staging_wait(w, request->staged_s);
     const dsgd_piece *const g = &request->in->piece[k];
     const dsgd_piece *const buffer = &w->wire.partial->piece[k].buffer;
-    /* A worker that is not running has lost the values that it had not sent. */
+    /* true if the worker is not running; it has then lost the values that it had not sent */
     const bool away = w->presence.state != DSGD_HERE;
     const dsgd_value sum =
         away ? DSGD_ZERO_VALUE : dsgd_combined(w, k, 1, buffer->value, 1, g->value, 1);
@@ -586,8 +588,8 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_lag lag;
-    dsgd_piece_wait(request->out, k); /* This wait must precede await(), because later versions
-                                       * may become complete during it. */
+    dsgd_piece_wait(request->out, k); /* must precede await(), because later versions may become
+                                       * complete during this wait */
     const partial_piece *const piece = await(w, k, request, &lag);
     dsgd_vector_update(request->out, k, dsgd_value_retain(piece->received->sum), w->node.step);
     dsgd_exchange_gradients(request, k, lag);
@@ -602,7 +604,8 @@ void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, ds
 {
     DSGD_OWN(self, g, sum);
     (void)partial; /* The argument is not needed: a worker has only one partial collective. */
-    dsgd_require_whole(g, "dsgd_partial_sum"); /* A version always has all chunks, in order. */
+    dsgd_require_whole(g, "dsgd_partial_sum"); /* Stops the program for a view, because a version
+                                                * always has all chunks, in order. */
     dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
 }
 
@@ -616,7 +619,8 @@ static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const double *const by = request->arguments; /* by[0] is on_time, and by[1] is late */
+    const double *const by = request->arguments; /* by[0] is the argument on_time, and by[1] is the
+                                                  * argument late */
     dsgd_lag lag;
     const dsgd_piece *const x = &request->out->piece[k];
     const partial_piece *const piece = await(w, k, request, &lag);

@@ -132,11 +132,11 @@ static dsgd_phase allreduce_phase(const dsgd_plan *plan, int round, int index)
     const int i = round - (plan->extra > 0);
     if (plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
         return exchange(plan, index, 1 << i, plan->bytes, plan->bytes);
-    if (i < plan->bits) { /* the round belongs to the reduce-scatter by halving */
+    if (i < plan->bits) { /* in these rounds, the reduce-scatter is performed by halving */
         const double part = plan->bytes / (2 << i);
         return exchange(plan, index, 1 << i, part, part);
     }
-    /* the round belongs to the allgather by doubling */
+    /* in the other rounds, the allgather is performed by doubling */
     const int bit = 1 << (2 * plan->bits - 1 - i);
     return exchange(plan, index, bit, plan->bytes / (2 * bit), 0);
 }
@@ -182,7 +182,7 @@ static dsgd_phase tree_phase(const dsgd_plan *plan, int distance, int index, boo
 
 static dsgd_phase part_phase(const dsgd_plan *plan, int round, int index)
 {
-    const int last = tree_rounds(plan->n) - 1; /* last round of a tree */
+    const int last = tree_rounds(plan->n) - 1; /* index of the last round of a tree */
     if (plan->part == DSGD_REDUCE && round >= plan->half)
         return tree_phase(plan, 1 << (round - plan->half), index, true);
     if (plan->part == DSGD_BROADCAST && round <= last)
@@ -201,7 +201,7 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
         phase.reduced =
             (plan->encoding.gathers ? phase.bytes : phase.reduced) * plan->encoding.added;
         phase.decoded = phase.bytes * plan->encoding.decoded;
-        /* the member's part of the sum is now complete */
+        /* after this round, the member's part of the sum is complete */
         if (round == plan->half - 1)
             phase.decoded += plan->encoding.again;
     }
@@ -291,7 +291,7 @@ static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_collective_kind part, int n,
 {
     const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
     if (part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_REENCODED &&
-        /* Each member's part is compressed separately. */
+        /* True, because each member's part is compressed separately. */
         e->decodes)
         one = n * dsgd_encoding_bytes(&e->encoding, whole / n, e->value_bytes);
     if (gathers && n * one >= 2 * whole)

@@ -18,20 +18,22 @@ typedef struct dsgd_plan {
     double bytes; /* bytes of the vector */
     double turn_s; /* seconds of one turn of the progress loop per message, as in dsgd_way */
     int n_rounds;
-    int bits, extra; /* numbers with n = 2^bits + extra, where 2^bits is the largest power of two
-                      * up to n; 0 for rings */
+    int bits, extra; /* bits and extra satisfy n = 2^bits + extra, where 2^bits is the largest power
+                      * of two up to n; both are 0 for rings */
     dsgd_collective_kind part;
     int half; /* number of rounds of one half (reduce-scatter or allgather); 0 if whole vectors
                * are sent, or if members are folded */
-    /* Number of members of a ring in each dimension. For one ring, the array is n, 1, 1, ... */
+    /*
+     * Number of members of a ring in each dimension. If there is only one ring, the array is n, 1,
+     * 1, ...
+     */
     int ring[DSGD_MOST_DIMENSIONS + 1];
     int root; /* index of the root, for a reduce or broadcast */
     struct dsgd_plan_encoding {
         bool gathers; /* true if an allgather collects compressed contributions, and each member
                        * adds them afterwards */
-        double added, decoded; /* per received byte: uncompressed bytes that are added;
-                                * uncompressed bytes that are decompressed (0 without
-                                * compression) */
+        double added, decoded; /* numbers of uncompressed bytes per received byte: bytes that are
+                                * added, and bytes that are decompressed (0 without compression) */
         double again; /* uncompressed bytes that a member compresses again after it has added its
                        * part of the sum */
     } encoding;
@@ -56,7 +58,8 @@ dsgd_plan dsgd_plan_of_call(dsgd_way way, const dsgd_call *call, int n, double w
  * reduces the received values.
  */
 typedef struct dsgd_phase {
-    int to, from; /* indices of the receiver and the sender; -1 for a side that does not exist */
+    int to, from; /* index of the receiver and index of the sender; -1 for a side that does not
+                   * exist */
     double bytes; /* bytes of the message; the same for all messages of a round, except in trees */
     double reduced; /* bytes that the member adds to its vector */
     double decoded; /* uncompressed size of the values that the member compresses or
@@ -78,8 +81,8 @@ static inline double dsgd_plan_stream_bytes(const dsgd_plan *plan)
 }
 
 /**
- * Returns whether, in each round, members exchange messages with the member whose index differs in
- * one bit.
+ * Returns true if, in each round, every member exchanges messages with the member whose index
+ * differs from its own in one bit.
  */
 static inline bool dsgd_plan_is_cube(const dsgd_plan *plan)
 {

@@ -1,7 +1,7 @@
 /**
  * @file reductions.c
- * Implements the sums of collectives: members join a reduction, contribute to it, compute the sum
- * and use it.
+ * Implements the sums of collectives. Members join a reduction, contribute to it, compute the sum
+ * and use the sum.
  */
 #include "sim/exchange/reductions.h"
 #include "sim/engine/vectors.h"
@@ -196,7 +196,7 @@ static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reducti
     dsgd_value *const share = dsgd_xcalloc(n, sizeof *share);
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
     for (size_t i = 0; i < n; i++) {
-        /* mask that is 1 in the member's own part, and 0 elsewhere */
+        /* own[] is a mask: it is 1 in the member's own part, and 0 elsewhere */
         double *const own = dsgd_xcalloc(begin + length + 1, sizeof *own);
         for (size_t e = length * i / n; e < length * (i + 1) / n; e++)
             own[begin + e] = 1;
@@ -375,7 +375,7 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
                            reduction->contribution[i].stamp, weight);
     const int64_t iteration = dsgd_local_steps(user, piece) + ahead;
     dsgd_lag lag = {0, 0};
-    /* This takes O(1) time, because sum_up_stamps() is called only once. */
+    /* This block takes O(1) time, because sum_up_stamps() has already summed up the stamps. */
     if (reduction->n_stamped > 0) {
         const double at = (double)(iteration > reduction->newest ? iteration : reduction->newest);
         lag.mean = at - reduction->stamps / reduction->n_stamped;

@@ -43,7 +43,9 @@ int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm);
  */
 dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n);
 
-/** Add a user to a communicator, or remove one. Both functions do nothing if @p comm is NULL. */
+/**
+ * Adds a user to a communicator, or removes a user. Both functions do nothing if @p comm is NULL.
+ */
 void dsgd_comm_retain(dsgd_comm *comm);
 void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm);
 
@@ -54,7 +56,7 @@ typedef struct dsgd_contribution {
     dsgd_vector *of; /* vector that was compressed, as in dsgd_piece */
     int owner; /* rank of the member; set when the value is stored */
     bool started; /* true if the member's channel has started to execute the collective */
-    bool counts; /* true if the member had not failed when it contributed */
+    bool counts; /* true if the member was running when it contributed */
     bool queued; /* quorum.c: true if the job is in the queue of the member's channel */
     struct dsgd_job *held; /* quorum.c: job that the member's channel does not execute, because
                             * the member has failed */
@@ -96,7 +98,7 @@ typedef struct dsgd_reduction {
     struct dsgd_reduction *next; /* next reduction in a list of reductions that some member has
                                   * not joined */
     /*
-     * The set of members: 0 means all workers, 1 + leader means a group, DSGD_SCOPE_COMM + id means
+     * The set of members. 0 means all workers. 1 + leader means a group. DSGD_SCOPE_COMM + id means
      * a communicator.
      */
     uint64_t scope;
@@ -108,7 +110,7 @@ typedef struct dsgd_reduction {
      * (quorum.c).
      */
     int n_members, n_joined, n_sampled, n_counting, n_held;
-    int references; /* number of members that still need the reduction */
+    int references; /* number of members that have not ended the reduction */
     dsgd_members members;
     dsgd_call call;
     bool combined; /* true if the sum has been computed */
@@ -117,7 +119,8 @@ typedef struct dsgd_reduction {
      * members has ended its part
      */
     bool decided, over;
-    dsgd_comm *quorum; /* quorum.c: the members that send messages; NULL if all members do */
+    dsgd_comm *quorum; /* quorum.c: the members that send messages; NULL if all members send
+                        * messages */
     dsgd_value sum; /* sum of the contributions, divided by call.divisor; for a broadcast, the
                      * value of the root */
     double *numbers; /* [n_members][n] control data of an allgather; NULL in a reduction of
@@ -192,7 +195,7 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
 /** Chooses the members that send messages. Called before the first member executes its part. */
 void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *reduction);
 /**
- * Returns whether the job is held. The channel must not execute a job that is held; the job ends
+ * Returns true if the job is held. The channel must not execute a job that is held. Such a job ends
  * when the jobs of the other members end.
  */
 bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *reduction, struct dsgd_job *job);

@@ -16,7 +16,8 @@ static void count_sent(const dsgd_channel *channel, dsgd_phase phase, double sin
 }
 
 /**
- * Sends and receives the messages of a phase, and then waits for the overhead and the reduction.
+ * Performs a phase: sends and receives its messages, and then waits for the overhead and the
+ * reduction.
  */
 static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 {
@@ -135,7 +136,7 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduct
     return next_step(channel, &plan, partial, &reduction->schedule);
 }
 
-/* bytes of a request for one tensor, which contains its name and shape */
+/* bytes of a request for one tensor, which contains the tensor's name and shape */
 enum { REQUEST_BYTES = 64 };
 
 void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors)

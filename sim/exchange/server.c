@@ -20,8 +20,8 @@ typedef enum server_request { PUSH, FETCH, PUSH_AND_FETCH } server_request;
  * Numbers of pushes for one chunk. The array has the dimensions [n_workers + n_servers][n_pieces].
  */
 struct dsgd_server_state {
-    int64_t version; /* at a server: number of pushes that it has added; at a worker: the
-                      * server's number at the worker's last fetch */
+    int64_t version; /* at a server: number of pushes that it has added; at a worker: this number of
+                      * the server at the worker's last fetch */
     int64_t own_pushes; /* at a worker: number of its own pushes since its last fetch; unused at
                          * a server */
 };
@@ -80,7 +80,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     message->span = dsgd_observe_sent(engine, w->host, engine->n_workers + server, bytes);
     dsgd_packet_send(channel, dsgd_server_of(engine, k),
                      dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message);
-    /* Only work() waits for the answer; the channel can send the next chunk. */
+    /* The channel can send the next chunk, because only work() waits for the answer. */
     if (job->kind == PUSH_AND_FETCH) {
         dsgd_job_finish(any_job);
         return;
@@ -91,7 +91,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
                          job->kind == PUSH ? dsgd_packet_cost_s(w)
                                            : dsgd_piece_cost_s(w, &job->reply->content, k, 1));
     dsgd_job_finish(any_job);
-    /* end_fetch() handles the answer */
+    /* for other kinds, end_fetch() handles the answer */
     if (job->kind == FETCH)
         return;
     dsgd_packet_free(w, job->reply);
@@ -249,7 +249,7 @@ static void answer_next(dsgd_node *self, dsgd_mailbox *questions, dsgd_vector *x
     const double bytes =
         message->kind == PUSH ? 0 : dsgd_encoded_bytes(server->engine, reply->content.encoded, k);
     reply->span = dsgd_observe_sent(server->engine, server->host, message->host, bytes);
-    /* The acknowledgement overtakes chunks that wait for their turn. */
+    /* An acknowledgement has no chunk, so it overtakes chunks that wait for their turn. */
     if (message->kind == PUSH) {
         dsgd_mailbox_send_detached(to, reply, 0);
     } else {

@@ -59,7 +59,7 @@ static void await_first(struct dsgd_turns *turns)
 
 static void sleep_until(double at_s)
 {
-    /* repeats the sleep if its end was rounded down */
+    /* repeats the sleep if the end of the sleep was rounded down */
     while (dsgd_now_s() < at_s)
         dsgd_sleep(at_s - dsgd_now_s());
 }
@@ -110,7 +110,7 @@ void dsgd_inbound_enter(dsgd_worker *to, dsgd_channel *channel)
     for (;; waits = true) {
         if (waits)
             dsgd_semaphore_wait(channel->semaphore);
-        /* After this sleep, all channels of the instant have arrived. */
+        /* When this sleep ends, all channels of the same instant have arrived. */
         sleep_until(channel->came_s + 2 * instant_s);
         if (inbound->first == channel)
             return;
@@ -143,7 +143,9 @@ static void send_out(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailb
 {
     struct dsgd_turns *const turns = &channel->outlet;
     await_turn(turns, turns->there_s - route.latency_s);
-    /* Without latency, the receiver itself waits until it has processed the earlier packet. */
+    /*
+     * If there is no latency, the receiver itself waits until it has processed the earlier packet.
+     */
     if (turns->whose == to && route.latency_s > 0)
         sleep_until(turns->there_s - route.latency_s + turns->treated_s);
     const bool beside =
@@ -176,9 +178,12 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
     struct dsgd_turns *const turns = to->wire.inlet;
     dsgd_inbound_enter(to, channel);
     turns->over = channel->semaphore;
-    /* true for dsgd_send(); false for a push or fetch, which waits for the arrival */
+    /* true for dsgd_send(); false for a push or fetch, which waits for the arrival of its packet */
     const bool is_message = message->whole != NULL;
-    /* The channel sends pushes and fetches one at a time, so its last one must be over. */
+    /*
+     * The channel sends pushes and fetches one at a time, so its previous push or fetch must be
+     * over.
+     */
     await_turn(turns, !is_message && turns->whose == channel
                           ? INFINITY
                           : dsgd_greater(turns->free_s, turns->there_s - route.latency_s));
@@ -201,8 +206,8 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
 double dsgd_packet_treated_s(const dsgd_worker *to, const dsgd_packet *message)
 {
     /*
-     * In SimGrid, an empty message has arrived as soon as a receiver asks for it, even if it is
-     * still on its way.
+     * Seconds to wait for an empty message. In SimGrid, an empty message arrives as soon as a
+     * receiver asks for it, even if it should still be on its way.
      */
     const double early_s = message->bytes < 1 ? message->there_s - dsgd_now_s() : 0;
     return (early_s > 1e-9 ? early_s : 0) +

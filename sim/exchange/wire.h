@@ -11,7 +11,7 @@
 
 /** Times at which the copy engines and the encoder of one host become free. */
 typedef struct dsgd_copies {
-    double out_s, in_s; /* end of the last copy out of device memory; end of the last copy into
+    double out_s, in_s; /* end of the last copy out of device memory, and end of the last copy into
                          * device memory */
     double encoded_s; /* time at which the encoder has compressed its last chunk (encodings.c) */
 } dsgd_copies;
@@ -28,14 +28,14 @@ typedef struct dsgd_wire {
     double reduction_s_per_byte; /* seconds to add one received byte to a sum (run.c) */
     struct dsgd_request *requests; /* list of the requests that have not ended, newest first */
     struct dsgd_request *ended[18]; /* the requests that ended last; they are freed late, so that a
-                                     * new request does not get the address of an old one */
+                                     * new request does not get the address of an old request */
     size_t n_ended;
     double polled_s; /* time of the last poll that found nothing */
     int64_t polls; /* number of polls that found nothing at the instant polled_s */
     bool unsent; /* messages.c: true if the last message was not sent, because the worker had
                   * failed */
-    int answers; /* pair.c: workers whose requests this worker answers: DSGD_ANYONE means any
-                  * worker, 1 means given workers, 0 means that it has not answered yet */
+    int answers; /* pair.c: workers whose requests this worker answers: DSGD_ANYONE, 1 for given
+                  * workers, or 0 before the first answer */
     int64_t collectives; /* collectives.c: number of collectives that the worker has started */
     struct dsgd_reduction *gathered; /* collectives.c: control data of the last dsgd_allgather(),
                                       * which the worker may still read */
@@ -52,8 +52,8 @@ typedef struct dsgd_wire {
 } dsgd_wire;
 
 /**
- * The state that each family of exchanges has once per run. Only the file with the name of the
- * field, or the file in the comment, uses it.
+ * The state that each family of exchanges has once per run. A field is used only by the file with
+ * the name of the field, or by the file in the field's comment.
  */
 typedef struct dsgd_exchanges {
     struct dsgd_comms *comms; /* used in communicators.c */

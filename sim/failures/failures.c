@@ -1,5 +1,5 @@
 /**
- * @file failures.c Determines which workers fail, and at which times.
+ * @file failures.c Determines which workers fail, and the times at which they fail.
  */
 #include "sim/failures/failures.h"
 
@@ -68,7 +68,7 @@ void dsgd_fail_worker(dsgd_worker *w, double down_s, double up_s)
     if (f->next.down_s < INFINITY)
         dsgd_failures_add(f->source, f->next);
     f->next = dsgd_failures_next(f->source);
-    /* the clock must wake earlier, because of the new failure */
+    /* posts the semaphore, because the clock must wake earlier for the new failure */
     dsgd_semaphore_post(engine->end_semaphore);
 }
 
@@ -95,7 +95,7 @@ dsgd_failure_units dsgd_failures_of_run_units(const dsgd_engine *engine, int whi
               n = engine->n_workers * each;
     const dsgd_failure_units units = {engine->n_workers, each,
                                       dsgd_xcalloc((size_t)n, sizeof *units.of), which};
-    /* index of the failure domain (host, island or group) of each unit */
+    /* index of the failure domain (host, island or group) that contains each unit */
     int64_t *const block = dsgd_xcalloc((size_t)n, sizeof *block);
     for (int i = 0, n_units = 0; i < n; i++) {
         const int64_t at = dsgd_cluster_places()[dsgd_cluster_host(i / each, i % each)] / hosts;

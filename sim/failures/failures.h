@@ -44,14 +44,14 @@ void dsgd_failures_of_run_step(dsgd_engine *engine);
 bool dsgd_rejoin(dsgd_worker *w);
 
 /**
- * Called with policy quorum before the next step of a worker that is down. Waits until a running
- * worker has begun that step. If the failed worker rejoins in that step, waits until it has a copy
- * of the state.
+ * With policy quorum, a worker that is down calls this function before its next step. Waits until a
+ * running worker has begun that step. If the failed worker rejoins in that step, waits until it has
+ * a copy of the state.
  */
 void dsgd_quorum_follow(dsgd_worker *w);
 /**
- * Called with policy quorum before the next step of a running worker. If this worker is the first
- * to begin the step, lets workers that are down follow.
+ * With policy quorum, a running worker calls this function before its next step. If this worker is
+ * the first to begin the step, lets workers that are down follow.
  */
 void dsgd_quorum_lead(dsgd_worker *w);
 /**
@@ -102,18 +102,18 @@ struct dsgd_failure_state {
     int64_t steps;
     int64_t period; /* period of the algorithm, in steps */
     /*
-     * bytes of the state that a rejoining worker copies on each of its hosts; only for policy
+     * bytes of the state that a rejoining worker copies to each of its hosts; only for policy
      * quorum
      */
     double copy_bytes;
     /*
-     * Only for policy quorum: the times of recent steps (a ring buffer), and the start of the last
-     * step.
+     * For policy quorum only. round_s contains the times of recent steps (a ring buffer). led_s is
+     * the start of the last step.
      */
     double round_s[DSGD_ROUNDS_TIMED], led_s;
     int64_t n_rounds;
     double cost_s, interval_s; /* time that a checkpoint takes, and time between checkpoints */
-    double noticed_s; /* total time of the failure whose notice started the last checkpoint */
+    double noticed_s; /* total time of the failure whose announcement started the last checkpoint */
     /*
      * Times in seconds of progress. saved_s: state in the last complete checkpoint. begun_s: start
      * of the last checkpoint. snapshot_s: state in the checkpoint that is written during the steps.
@@ -130,7 +130,7 @@ struct dsgd_failure_state {
 dsgd_failure_units dsgd_failures_of_run_units(const dsgd_engine *engine, int which);
 /** Returns true if single hosts of a stage fail instead of whole workers. */
 bool dsgd_stage_hosts_fail(const dsgd_run_config *config);
-/** Returns true if all workers restart together after a failure. */
+/** Returns true if all workers restart together when a worker fails. */
 bool dsgd_all_restart(const dsgd_engine *engine);
 /** Returns the rank of the first worker that fails in this failure. */
 int dsgd_failed_worker(const dsgd_engine *engine, const dsgd_failure *failure);
@@ -144,11 +144,11 @@ dsgd_failure dsgd_next_failure(dsgd_engine *engine);
 /** Ends the run with the outcome "failed", at the total time @p all_s. Returns false. */
 bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why);
 
-/* The following functions are in rejoin.c. */
+/* The following functions are defined in rejoin.c. */
 /** Takes the next failure from the list, and makes all workers fail that belong to it. */
 void dsgd_take_workers_down(dsgd_engine *engine);
 /**
- * Adds the time since the last change of the worker's presence to the result, and changes the
+ * Adds the time since the last change of the worker's presence to the result. Then changes the
  * presence.
  */
 void dsgd_presence_set(dsgd_worker *w, dsgd_presence_state to);

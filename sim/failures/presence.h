@@ -1,6 +1,6 @@
 /**
- * @file presence.h The state of running and failed workers. The files of this folder
- * write it.
+ * @file presence.h The state of running and failed workers. The files of sim/failures/ write this
+ * state.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ typedef struct dsgd_presence {
     double given_up_s;
     int copied_from; /* rank of the worker whose state this worker has copied */
     bool unnotified; /* true if the server has not been notified of the failure yet */
-    double dies_s; /* time from which the worker begins no step any more (written by failures.c) */
+    double dies_s; /* time after which the worker begins no step (written by failures.c) */
     size_t away_span; /* number of the span of the worker's absence in the timeline */
 } dsgd_presence;
 
@@ -34,7 +34,7 @@ typedef struct dsgd_absences {
     bool others_continue; /* true if the other workers continue while some workers are down */
     bool by_quorum; /* true if the collectives of the other workers cover only running workers */
     int64_t led; /* last step that any running worker has begun (written by rejoin.c) */
-    /* number of failures of which the server has not been notified yet (written by rejoin.c) */
+    /* number of failures for which the server has not been notified yet (written by rejoin.c) */
     int n_unnotified;
     /*
      * total time without progress, at failures and checkpoints (written by restart.c);

@@ -7,7 +7,7 @@
  * gets the sums. So when it rejoins, it has the state that it would copy from a running worker. The
  * other workers wait for it until its failure is detected. After the detection its part of a
  * collective is performed with no data, which takes as long as a restart of the collective without
- * it. A worker that fails after its part of a collective has begun has sent its data.
+ * it. If a worker fails after its part of a collective has begun, its data has been sent.
  */
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"

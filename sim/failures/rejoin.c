@@ -50,7 +50,8 @@ static double median_of(double *s, int n)
 
 /**
  * Returns the time at which the other workers give up waiting for a worker that fails now. The time
- * is median + k MAD of the times of recent steps, as users of hivemind requested (its issue 676).
+ * is the median + k MAD of the times of recent steps, as users of hivemind requested (its issue
+ * 676).
  */
 static double deadline_s(const dsgd_engine *engine)
 {
@@ -110,7 +111,7 @@ void dsgd_take_workers_down(dsgd_engine *engine)
         announce(w);
         if (computes)
             dsgd_lose_computation(w);
-        /* the restart of this worker begins again */
+        /* in this case, the restart of this worker begins again */
         else
             dsgd_work_wake(w);
     }
@@ -158,19 +159,19 @@ bool dsgd_rejoin(dsgd_worker *w)
     }
     w->learner.state_since = w->learner.local_steps[0];
     w->clock.since_s = dsgd_now_s();
-    dsgd_work_wake(w); /* wakes assist() */
+    dsgd_work_wake(w); /* wakes assist() of the worker */
     return true;
 }
 
 bool dsgd_wait_failure_detected(dsgd_worker *w, dsgd_worker *peer)
 {
-    static const double least_s = 1e-3; /* time until a refused connection is reported */
+    static const double least_s = 1e-3; /* shortest time until a refused connection is reported */
     if (peer->presence.state == DSGD_HERE)
         return false;
     const double known_s = peer->presence.changed_s + w->engine->failures.state->config.detect_s;
     const double since_s = dsgd_now_s();
     dsgd_sleep(peer->presence.state == DSGD_DOWN ? fmax(least_s, known_s - since_s) : least_s);
-    /* count the wait if it did not overlap with computation */
+    /* counts the wait if it did not overlap with computation */
     if (w->presence.state == DSGD_HERE && !dsgd_computing(w)) {
         const double from_s = fmax(since_s, fmax(w->presence.changed_s, w->gpu.computation.end_s));
         w->engine->result->failures.detect_s += (dsgd_now_s() - from_s) / w->engine->n_workers;
@@ -210,7 +211,7 @@ void dsgd_quorum_count_wait(const dsgd_worker *w, const int *ranks, int n)
     dsgd_interval wait = {w->presence.changed_s, dsgd_now_s()};
     for (int i = 0; i < n; i++) {
         const dsgd_worker *const other = &engine->workers[ranks[i]];
-        /* a running worker still computes, so the others wait for it, not for w */
+        /* if a running worker still computes, the others wait for that worker, not for w */
         if (other->presence.state == DSGD_HERE && dsgd_computing(other))
             return;
         if (other->presence.state == DSGD_HERE)
@@ -238,7 +239,10 @@ void dsgd_quorum_lead(dsgd_worker *w)
             dsgd_work_wake(&engine->workers[i]);
 }
 
-/** The actor on the host of the running worker that sends the state to a rejoining worker. */
+/**
+ * Main function of the actor that sends the state to a rejoining worker. It runs on the host of a
+ * running worker.
+ */
 static void send_state(void *worker)
 {
     dsgd_worker *const w = worker;

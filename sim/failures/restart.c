@@ -35,7 +35,7 @@ static void record_stop(dsgd_engine *engine, int worker, const dsgd_failure_time
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
         if (parts[k].s > 0)
             dsgd_append(&text, ", %s %.4g s", parts[k].cause, parts[k].s);
-    int first = 0; /* first worker that the timeline shows */
+    int first = 0; /* rank of the first worker that the timeline shows */
     while (!t->chosen[first])
         first++;
     dsgd_timeline_mark(&engine->workers[first],
@@ -44,7 +44,7 @@ static void record_stop(dsgd_engine *engine, int worker, const dsgd_failure_time
 
 /**
  * Advances *all_s to @p until_s (both are total times), and adds the difference to *cause. Returns
- * false if the bound `until: seconds` comes first.
+ * false if the run reaches the bound `until: seconds` first.
  */
 static bool spend(const dsgd_engine *engine, double *cause, double *all_s, double until_s)
 {
@@ -66,7 +66,7 @@ static bool recover(dsgd_engine *engine, double *all_s)
     dsgd_failure_times *const times = &engine->result->failures;
     for (bool fails = true; fails;) {
         const double known_s = f->next.down_s + f->config.detect_s;
-        /* The failure that is repaired last, of all failures that overlap. */
+        /* the failure that is repaired last, among all failures that overlap */
         dsgd_failure last = dsgd_next_failure(engine);
         while (f->next.down_s < INFINITY && f->next.down_s <= fmax(known_s, last.up_s) &&
                f->in_a_row < DSGD_MOST_IN_A_ROW) {
@@ -120,7 +120,7 @@ static bool restart(dsgd_engine *engine, double *all_s)
 /**
  * Returns true if the run must write a checkpoint because the next failure was announced. This
  * requires that there is time for a checkpoint before the failure, and that no checkpoint has been
- * started because of it.
+ * started because of this failure.
  */
 static bool has_notice(const dsgd_engine *engine)
 {
@@ -166,7 +166,7 @@ void dsgd_failures_of_run_step(dsgd_engine *engine)
                          "workers is shorter than the checkpoint takes")
                    : !spend(engine, cause, &all_s, f->next.down_s) || !restart(engine, &all_s);
     over = over || !spend(engine, cause, &all_s, all_s + f->cost_s);
-    /* restart() has recorded the failures during the checkpoint already, so leave them out here. */
+    /* times without the failures during the checkpoint, which restart() has already recorded */
     dsgd_failure_times before = engine->result->failures;
     before.checkpoint_s = before_s;
     if (f->cost_s > 0)
@@ -176,7 +176,10 @@ void dsgd_failures_of_run_step(dsgd_engine *engine)
     if (over)
         dsgd_finish(engine);
     else if (f->cost_s > 0)
-        /* the clock must wake after less progress, because total time has passed */
+        /*
+         * posts the semaphore, because the clock must wake after less progress: total time has
+         * passed
+         */
         dsgd_semaphore_post(engine->end_semaphore);
 }
 

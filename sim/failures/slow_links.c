@@ -1,7 +1,7 @@
 /**
- * @file slow_links.c Links that are slower, or carry nothing, for a while. The functions compute
- * the times of changes and the combined factor of each link. Messages that are under way continue
- * with the bandwidth that remains.
+ * @file slow_links.c Handles links that are slower, or carry nothing, for a while. The functions
+ * compute the times of changes and the combined factor of each link. Messages that are under way
+ * continue with the bandwidth that remains.
  */
 #include "sim/engine/engine.h"
 #include "sim/failures/failures.h"
