@@ -1,6 +1,6 @@
 /**
  * @file check.c
- * `dsgd check`: checks an experiment, and prints its runs as a table.
+ * Implements `dsgd check`. It checks an experiment and prints the experiment's runs as a table.
  */
 #include "base/program.h"
 #include "command/console/arguments.h"
@@ -16,8 +16,8 @@ typedef struct arguments {
     dsgd_operands file;
     const char *sensitivity;
     dsgd_texts sets, plugins;
-    double sensitivity_percent; /* variation of parameters in percent; NAN if --sensitivity varies
-                                 * only choices */
+    double sensitivity_percent; /* variation of numeric parameters in percent; NAN if --sensitivity
+                                 * varies only choices */
     int numerics;
 } arguments;
 

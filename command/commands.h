@@ -18,11 +18,11 @@ enum { DSGD_MOST_COMMANDS = 64 };
 extern const dsgd_command *const dsgd_commands[DSGD_MOST_COMMANDS];
 
 /**
- * Finds the plural and singular names of the i-th kind that `dsgd list` takes. *singular is NULL
- * for devices, because `dsgd describe` does not take devices. Returns false if there are fewer
- * kinds.
+ * Finds the plural and singular names of the i-th kind that `dsgd list` accepts. *singular is NULL
+ * for devices, because `dsgd describe` does not accept devices. Returns false if there is no i-th
+ * kind.
  */
 bool dsgd_kind_at(size_t i, const char **plural, const char **singular);
 
-/** Prints the commands, kinds, keys of experiments and exit statuses as JSON. */
+/** Prints JSON with the commands, kinds, keys of experiments and exit statuses. */
 void dsgd_tables_print(void);

@@ -10,8 +10,8 @@
 #include "command/console/table.h"
 
 /**
- * Returns the collective that a run uses. Returns "" if the run uses none, or if an earlier version
- * of dsgd wrote the table.
+ * Returns the collective that a run uses. Returns "" if the run uses no collective, or if an
+ * earlier version of dsgd wrote the table.
  */
 static const char *collective_of(const dsgd_csv *runs, size_t row)
 {
@@ -26,7 +26,10 @@ const char *dsgd_mixed_collectives(const dsgd_csv *runs)
     dsgd_frame f;
     if (dsgd_frame_open(runs, &(dsgd_framing){.planned = true}, &f, NULL) != DSGD_OK)
         return NULL;
-    /* for each setting, 1 + its first row with a collective; 0 if no such row was found */
+    /*
+     * for each setting, 1 + the index of its first row with a collective; 0 if no such row was
+     * found
+     */
     size_t *const first = dsgd_keep(f.n[DSGD_PLACE] + 1, sizeof *first);
     for (size_t row = 0; row < runs->n_rows; row++) {
         const dsgd_frame_point *const p = &f.points[f.point_of[row]];
@@ -37,7 +40,7 @@ const char *dsgd_mixed_collectives(const dsgd_csv *runs)
         const char *const by[] = {collective_of(runs, *at - 1), collective_of(runs, row)};
         const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
                                      dsgd_csv_field(runs, row, f.keys[0])};
-        /* The algorithms differ too, so the collective is not a swept value. */
+        /* The algorithms of the two rows also differ, so the collective is not a swept value. */
         if (strcmp(by[0], by[1]) != 0 && strcmp(names[0], names[1]) != 0)
             return dsgd_xprintf(
                 "%s uses the collective %s, but %s uses %s, so a difference between "
@@ -78,9 +81,7 @@ const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest)
 
 /* --- defaults --------------------------------------------------------------------------------- */
 
-/**
- * Returns true if runs differ in the value of an option, because of a sweep or of --sensitivity.
- */
+/** Returns true if a sweep or --sensitivity varies the value of an option. */
 static bool is_varied(const dsgd_frame *f, const char *option)
 {
     for (size_t k = 0; k < f->n_keys; k++)
@@ -89,7 +90,10 @@ static bool is_varied(const dsgd_frame *f, const char *option)
     return f->n[DSGD_VARIATION] > 1;
 }
 
-/** Returns true if the value of a key in a part of a run is the word @p name, or has this name. */
+/**
+ * Returns true if a key in a part of a run's configuration has the value @p name. The value is a
+ * word, or an object whose name is compared.
+ */
 static bool is_named(const json_t *run, const char *part, const char *key, const char *name)
 {
     const json_t *const member = dsgd_run_option(run, part, key);
@@ -98,7 +102,7 @@ static bool is_named(const json_t *run, const char *part, const char *key, const
     return text != NULL && strcmp(text, name) == 0;
 }
 
-/** Returns true if a run compresses gradients at a speed that the program guesses. */
+/** Returns true if a run compresses gradients at a speed that the program only estimates. */
 static bool guesses_compression_speed(const json_t *run)
 {
     return is_named(run, "platform", "encoding", "memory") &&

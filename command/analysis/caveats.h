@@ -7,28 +7,34 @@
 #include "command/analysis/frame.h"
 
 /**
- * Returns a sentence if the algorithms in one setting of runs.csv use different collectives, else
- * NULL.
+ * Returns a sentence if different algorithms in the same setting of runs.csv use different
+ * collectives. Otherwise, returns NULL.
  */
 const char *dsgd_mixed_collectives(const dsgd_csv *runs);
 
-/** Prints the sentence of dsgd_mixed_collectives() as a note, unless the sentence is NULL. */
+/**
+ * Prints the sentence of dsgd_mixed_collectives() as a note. Prints nothing if the sentence is
+ * NULL.
+ */
 void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);
 
 /**
- * Returns true if another seed can change the result of a run in a manifest: the run learns, or its
- * steps, failures, placement or receivers are random. Returns true if @p run is NULL.
+ * Returns true if the result of a run can change with its seed. This is the case if the run learns,
+ * or if its steps, failures, placement or receivers are random. Returns true if @p run is NULL.
  */
 bool dsgd_is_by_chance(const json_t *run);
 
-/** Returns the learning rate of a run in a manifest, or NAN if it is unknown. */
+/** Returns the learning rate of a run in a manifest, or NAN if the rate is unknown. */
 double dsgd_run_learning_rate(const json_t *run);
 
-/** Returns a sentence if runs of a manifest are missing in runs.csv, or "" if all runs are done. */
+/**
+ * Returns a sentence if runs of a manifest are missing in runs.csv. Returns "" if no run is
+ * missing.
+ */
 const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest);
 
 /**
- * Returns a sentence about defaults that may decide differences and that no run varies. Returns ""
+ * Returns a sentence about defaults that may cause differences but that no run varies. Returns ""
  * if all such defaults are varied.
  */
 const char *dsgd_unvaried_defaults(const dsgd_frame *frame, const json_t *manifest);

@@ -1,7 +1,7 @@
 /**
  * @file compare.c
- * Implements `dsgd compare`: prints verdicts, means over seeds with confidence intervals, and
- * differences from a baseline or ratios to it.
+ * Implements `dsgd compare`. It prints verdicts, means over seeds with confidence intervals, and
+ * differences from a baseline or ratios to the baseline.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -17,14 +17,14 @@ typedef struct arguments {
     dsgd_operands folder;
     dsgd_framing framing;
     const char *target;
-    dsgd_texts measures; /* columns of runs.csv to print (--measure) */
+    dsgd_texts measures; /* columns of runs.csv that the user wants to print (--measure) */
     bool ratio;
-    const json_t *manifest; /* manifest of the results folder; NULL if it has none */
+    const json_t *manifest; /* manifest of the results folder; NULL if the folder has no manifest */
 } arguments;
 
 /* --- compare.csv ------------------------------------------------------------------------------ */
 
-/** Writes the CSV line of a point. If @p p is NULL, writes the header. */
+/** Writes the CSV line of point @p p. If @p p is NULL, writes the heading line. */
 static void write_line(FILE *stream, const dsgd_comparison *c, const dsgd_frame_point *p,
                        bool ratio)
 {
@@ -99,7 +99,7 @@ static void put_to_target(const dsgd_comparison *c, const dsgd_frame_point *p, d
                       dsgd_to_target_text(c, p, DSGD_TO_TARGET, 1));
 }
 
-/** Adds the means of the columns that the user chose with --measure. */
+/** Adds the means of the columns that the user selected with --measure. */
 static void put_measures(const dsgd_comparison *c, const dsgd_frame_point *p,
                          const dsgd_texts *measures, dsgd_columns *t)
 {
@@ -107,7 +107,7 @@ static void put_measures(const dsgd_comparison *c, const dsgd_frame_point *p,
         const double *const x = dsgd_frame_numbers(&c->frame, measures->v[k]);
         char *const head = dsgd_xstrdup(measures->v[k]);
         for (char *s = head; (s = strchr(s, '_')) != NULL;)
-            *s = ' '; /* Replace _ by a blank, because a table wraps headings only at blanks. */
+            *s = ' '; /* Replace _ by a blank, because headings of a table wrap only at blanks. */
         dsgd_columns_take(t, head, dsgd_interval_text(dsgd_frame_mean(p, x), 1, false, false));
     }
 }
@@ -117,7 +117,7 @@ static dsgd_status check_measures(const dsgd_comparison *c, const dsgd_texts *me
 {
     for (size_t k = 0; k < measures->n; k++) {
         const size_t column = dsgd_csv_column(&c->csv, measures->v[k]);
-        size_t row = 0; /* the first row whose field is a number */
+        size_t row = 0; /* index of the first row whose field is a number */
         while (row < c->csv.n_rows && isnan(dsgd_csv_value(&c->csv, row, column)))
             row++;
         if (row == c->csv.n_rows)
@@ -181,7 +181,9 @@ static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, cons
 static void print_table(const dsgd_comparison *c, const arguments *a)
 {
     const dsgd_frame *const f = &c->frame;
-    /* measure of the first column of numbers: accuracy, else loss, else throughput */
+    /*
+     * measure of the first column of numbers: accuracy if it is known, else loss, else throughput
+     */
     size_t m = DSGD_THROUGHPUT;
     for (size_t i = 0; m != DSGD_ACCURACY && i < f->n_points; i++)
         if (dsgd_comparison_of(c, &f->points[i], DSGD_ACCURACY)->of.n > 0)
@@ -222,7 +224,7 @@ static void print_table(const dsgd_comparison *c, const arguments *a)
 
 /* --- expenses --------------------------------------------------------------------------------- */
 
-/** Prints bytes, energy and cost, if the user gives a target or runs have a price. */
+/** Prints bytes, energy and cost if the user specified a target or if runs have a price. */
 static void print_expenses(const dsgd_comparison *c)
 {
     const bool until = c->target.column != NULL;

@@ -1,6 +1,7 @@
 /**
  * @file comparison.c
- * Computes means over the seeds of a point, and their differences from the point's baseline.
+ * Computes the mean of each point over its seeds, and the difference of this mean from the
+ * baseline.
  */
 #include "command/analysis/comparison.h"
 
@@ -42,7 +43,7 @@ const char *dsgd_to_target_text(const dsgd_comparison *c, const dsgd_frame_point
 {
     const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
     if (s->of.n < dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n)
-        return ""; /* The target is reached, but the bytes, energy or cost up to the target are
+        return ""; /* The run reaches the target, but its bytes, energy or cost up to the target are
                     * unknown. */
     if (s->of.n == p->n_rows)
         return dsgd_interval_text(s->of, multiple, false, false);
@@ -78,8 +79,8 @@ void dsgd_expense_table(const dsgd_comparison *c, dsgd_columns *t)
 /* --- columns ---------------------------------------------------------------------------------- */
 
 /**
- * Returns true if the files have the columns of a measure. An optional column without values counts
- * as missing.
+ * Returns true if the files contain the columns of a measure. An optional column without values
+ * counts as missing.
  */
 static bool is_there(const dsgd_comparison *c, size_t m)
 {
@@ -88,7 +89,7 @@ static bool is_there(const dsgd_comparison *c, size_t m)
     const size_t none = c->csv.n_columns;
     if (to_target && c->target.column == NULL)
         return false;
-    /* The time to the target needs no other column. */
+    /* The time to the target needs no further column. */
     if (m == DSGD_TO_TARGET)
         return true;
     if (to_target && (dsgd_csv_column(&c->csv, measure->along) == none ||
@@ -130,7 +131,7 @@ dsgd_status dsgd_measure_row(const dsgd_frame *f, size_t m, const dsgd_target *t
     *x = passage.place;
     if (measure->total != NULL) {
         const double whole = dsgd_frame_number(f, row, measure->along);
-        /* If workers fail, energy does not grow in proportion to time. */
+        /* If workers fail, the energy of a run is not proportional to its time. */
         const bool is_even =
             m != DSGD_ENERGY_TO_TARGET || !(dsgd_frame_number(f, row, "failures") > 0);
         *x = is_even && whole > 0
@@ -153,12 +154,13 @@ double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_target *t
 }
 
 /**
- * Checks that seeds are whole numbers, and that the measures' fields that count are numbers or
- * empty.
+ * Checks that all seeds are whole numbers. Also checks that fields of measures are numbers or
+ * empty, unless the field does not count.
  */
 static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
 {
-    size_t columns[3 * DSGD_N_MEASURES], n = 0; /* indices of the columns that the measures need */
+    size_t columns[3 * DSGD_N_MEASURES], n = 0; /* indices of the columns from which the measures
+                                                 * are computed */
     for (size_t k = 0; k < 3 * DSGD_N_MEASURES; k++) {
         const dsgd_measure *const m = &dsgd_measures[k / 3];
         const char *const name = k % 3 == 0 ? m->name : k % 3 == 1 ? m->along : m->total;
@@ -218,8 +220,8 @@ const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_fram
 }
 
 /**
- * Returns the median over all seeds. Unknown numbers count as larger than all known numbers.
- * Returns NAN if the median is unknown.
+ * Returns the median of numbers over all seeds of a point. Unknown numbers count as larger than all
+ * known numbers. Returns NAN if the median is unknown.
  */
 static double median_of(const dsgd_frame_point *p, const double *numbers)
 {
@@ -233,9 +235,9 @@ static double median_of(const dsgd_frame_point *p, const double *numbers)
 }
 
 /**
- * Summarizes a measure of a point. A mean over only the seeds that reached a target would be biased
- * toward lucky seeds. Therefore, there is a mean only if all seeds reached the target, and a
- * difference or ratio only if both runs of every pair did.
+ * Computes statistics of a measure at a point. A mean over only the seeds that reached a target
+ * would be biased towards lucky seeds. Therefore, the mean exists only if all seeds reached the
+ * target. A difference or ratio exists only if both runs of every pair reached the target.
  */
 static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
 {
@@ -249,7 +251,7 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     double *const others = differences + p->n_rows;
     const size_t n_pairs = dsgd_frame_pairs(&c->frame, p, other, x, differences, others);
     const bool to_target = dsgd_measures[m].along != NULL;
-    size_t n_seeds = 0; /* number of seeds that both points have */
+    size_t n_seeds = 0; /* number of seeds that occur in both points */
     for (size_t i = 0; other != NULL && i < p->n_rows; i++)
         n_seeds += dsgd_frame_seed(&c->frame, other, p->rows[i]) != SIZE_MAX;
     for (size_t i = 0; i < n_pairs; i++)
@@ -262,7 +264,10 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     s.difference.n = n_pairs;
     if (m == DSGD_THROUGHPUT)
         s.ratio = dsgd_frame_ratio(&c->frame, p, other, x);
-    /* Less is better for a measure to a target, so divide the baseline by the point. */
+    /*
+     * For a measure up to a target, a smaller value is better. Therefore, divide the baseline by
+     * the point.
+     */
     else if (to_target && all && other != NULL)
         s.ratio = dsgd_frame_ratio(&c->frame, other, p, x);
     s.median = median_of(p, x);

@@ -1,7 +1,7 @@
 /**
  * @file figure_cells.c
- * Writes the cells of a phase diagram. The edge between two cells is half way between their values,
- * on the scale of the axis.
+ * Writes the cells of a phase diagram. The edge between two cells is half-way between their values,
+ * measured on the scale of the axis.
  */
 #include "command/analysis/figure_data.h"
 
@@ -9,19 +9,22 @@
 #include "base/option.h"
 #include "command/runs/swept.h"
 
-enum { FIRST_LEAD = 9 }; /* index of the first column of phase.csv with the lead of an algorithm */
+enum {
+    FIRST_LEAD = 9
+}; /* index of the first column of phase.csv that contains the lead of an
+    * algorithm */
 
 /** An axis of a phase diagram: the distinct values of a swept column. */
 typedef struct side {
-    double *values; /* array of n values in rising order */
+    double *values; /* array of n values in ascending order */
     const char **texts; /* array of the texts of the n values in phase.csv */
     size_t n;
     bool is_log;
 } side;
 
 /**
- * Reads the values of an axis. Values rise along both axes of phase.csv, so a new value is larger
- * than all previous ones.
+ * Reads the values of an axis of phase.csv. The values ascend in the file, so a new value is larger
+ * than all previous values.
  */
 static side read_side(const dsgd_csv *csv, size_t column)
 {
@@ -39,8 +42,8 @@ static side read_side(const dsgd_csv *csv, size_t column)
 }
 
 /**
- * Returns the edge between the values i - 1 and i. A cell at an end has equal distances from its
- * value to both of its edges.
+ * Returns the edge between the values i - 1 and i of an axis. The value of the first or last cell
+ * is half-way between the two edges of this cell.
  */
 static double edge(const side *s, size_t i)
 {
@@ -51,7 +54,7 @@ static double edge(const side *s, size_t i)
     return s->is_log ? exp(x) : x;
 }
 
-/** Returns true if a value such as "0.07071" has too many digits for a label of an axis. */
+/** Returns true if a value such as "0.07071" has too many digits for a label on an axis. */
 static bool is_odd(const char *text)
 {
     enum { MOST_DIGITS = 3 };
@@ -62,8 +65,9 @@ static bool is_odd(const char *text)
 }
 
 /**
- * Returns the ticks of an axis: its values. If a value has too many digits, the ticks are 1, 2 and
- * 5 of each decade, or even steps if the axis is shorter than a decade.
+ * Returns the ticks of an axis. Usually, its values are the ticks. If a value has too many digits,
+ * the ticks are 1, 2 and 5 of each decade. If the axis is shorter than a decade, the ticks have
+ * equal distances instead.
  */
 static side ticks_of(const side *s, const char *column)
 {
@@ -126,7 +130,10 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
                                     dsgd_csv_value(csv, row, 3),
                                     1 + (racer < 0 ? (double)n : racer),
                                     *dsgd_csv_field(csv, row, ratio) == '\0'
-                                        /* If no other algorithm can win, use a large ratio. */
+                                        /*
+                                         * If no other algorithm can win, use a large ratio for the
+                                         * lead.
+                                         */
                                         ? 1024
                                         : dsgd_csv_value(csv, row, ratio)},
                          9);
@@ -145,7 +152,7 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
     fputs("EOD\n", out);
 }
 
-/** Returns true if `dsgd run --refine` wrote the table. */
+/** Returns true if `dsgd run --refine` wrote the table phase.csv. */
 static bool is_phase(const dsgd_csv *csv)
 {
     bool is = csv->n_rows > 0 && csv->n_columns > FIRST_LEAD &&

@@ -1,14 +1,15 @@
 /**
  * @file figure_curves.c
- * Writes the learning curves of a point, averaged over its seeds, and the ages of the values that
- * its runs use.
+ * Writes the learning curves of a point, averaged over its seeds. Also writes the ages of the
+ * values that the runs use.
  */
 #include "command/analysis/figure_data.h"
 
 #include "command/analysis/run_table.h"
 
 /**
- * Quantities of learning curves: columns of curves.csv, and the megabytes that a worker has sent.
+ * Quantities of learning curves: columns of curves.csv, and the number of megabytes that a worker
+ * has sent.
  */
 const char *const dsgd_figure_of_curves[] = {"virtual_s", "steps",     "loss", "accuracy",
                                              "consensus", "megabytes", NULL};
@@ -24,31 +25,31 @@ typedef struct data {
     const dsgd_figure_runs *runs;
     dsgd_run_table curves;
     size_t curve[N_CURVES - 1]; /* indices of the columns of curves.csv */
-    double *sent_bytes, *steps; /* arrays [n_rows of runs.csv] of the bytes that a worker sends in a
-                                 * run, and of its steps */
-    size_t *at; /* array [n_rows of a point] of each run's row in curves.csv for the current
+    double *sent_bytes, *steps; /* arrays [n_rows of runs.csv]: bytes that a worker sends in a run,
+                                 * and steps of the worker */
+    size_t *at; /* array [n_rows of a point]: row of each run in curves.csv for the current
                  * evaluation */
-    double *x; /* array [n_rows of a point] of each run's value at the current evaluation */
-    double *low[N_CURVES], *high[N_CURVES]; /* arrays [n_frames] of the smallest and largest mean; 1
-                                             * and 0 if there are no means */
-    double *start; /* array [n_frames] of the highest loss at a first evaluation */
+    double *x; /* array [n_rows of a point]: value of each run at the current evaluation */
+    double *low[N_CURVES], *high[N_CURVES]; /* arrays [n_frames]: smallest and largest mean; 1 and 0
+                                             * if no means exist */
+    double *start; /* array [n_frames]: highest loss at a first evaluation */
 } data;
 
 /* --- curves ----------------------------------------------------------------------------------- */
 
-/** Returns quantity @p c of the i-th run of a point at the current evaluation. */
+/** Returns quantity @p c at the current evaluation of the i-th run of a point. */
 static double evaluation(const data *d, const dsgd_frame_point *p, size_t i, size_t c)
 {
     if (c < N_CURVES - 1)
         return dsgd_csv_value(&d->curves.csv, d->at[i], d->curve[c]);
-    /* Bytes sent until now are the run's total in proportion to its steps. */
+    /* The bytes sent so far are the run's total bytes times the share of steps that are done. */
     const size_t row = p->rows[i];
     return d->sent_bytes[row] * 1e-6 * evaluation(d, p, i, 1) / d->steps[row];
 }
 
 /**
- * Writes the means of the current evaluation, whose number is @p k, and moves all runs to the next
- * evaluation.
+ * Writes the means at the current evaluation, which has the number @p k. Then moves all runs to the
+ * next evaluation.
  */
 static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t k, size_t frame)
 {
@@ -73,7 +74,7 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         d->at[i] = d->curves.next[d->at[i]];
 }
 
-/** Limits the range of losses, so that a diverging loss leaves the figure. */
+/** Limits the range of losses that a figure shows. Diverging losses are outside this range. */
 static void cut_losses(const data *d)
 {
     for (size_t k = 0; k < d->runs->n_frames; k++) {
@@ -86,8 +87,8 @@ static void cut_losses(const data *d)
 }
 
 /**
- * Writes the ranges of the means after the first evaluation, and the names of the quantities with
- * values.
+ * Writes the ranges of the means after the first evaluation. Also writes the names of the
+ * quantities that have values.
  */
 static void put_reach(FILE *out, const data *d)
 {
@@ -116,7 +117,7 @@ static void put_curves(FILE *out, data *d)
     fputs(" '\n$curves << EOD\n", out);
     for (size_t b = 0; b < d->runs->n_frames * d->runs->drawn.n; b++) {
         const dsgd_frame_point *const p = d->runs->points[b];
-        /* number of evaluations that all runs of the point have */
+        /* number of evaluations that exist in all runs of the point */
         size_t n = p == NULL ? 0 : SIZE_MAX;
         for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
             d->at[i] = d->curves.first[p->rows[i]];
@@ -164,11 +165,12 @@ static void put_ages(FILE *out, const dsgd_run_table *t, const dsgd_frame_point 
 }
 
 /**
- * Writes the failures of workers, one row per failure, with the number of its block and its time.
+ * Writes the failures of workers, one row per failure. A row contains the number of its block and
+ * the time of the failure.
  */
 static void put_failures(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
-    /* largest number of drawn failures; a reader could not distinguish more marks */
+    /* largest number of failures that a figure shows; more marks would overlap */
     enum { MOST = 2000 };
     dsgd_run_table t;
     dsgd_run_table_open(&t, &runs->csv, folder, "failures.csv", NULL);

@@ -21,33 +21,33 @@
  */
 typedef struct measure {
     const char *name;
-    double *x; /* number of each row of runs.csv; NAN if the number does not count */
-    bool of_baseline; /* true to draw the ratio to the baseline */
-    bool of_all; /* true if a mean is drawn only if all seeds have a number, because it would be
-                  * biased otherwise */
-    bool of_best; /* true to give all series at a position of a panel the largest mean at this
+    double *x; /* number of each row of runs.csv; NAN if the number does not count in results */
+    bool of_baseline; /* true if figures show the ratio to the baseline */
+    bool of_all; /* true if figures show a mean only if all seeds have a number; otherwise the mean
+                  * would be biased */
+    bool of_best; /* true if all series at an axis position of a panel show the largest mean at this
                    * position */
-    double *top; /* array with one number per position of a panel: largest value including
+    double *top; /* array with one number per axis position of a panel: the largest value including
                   * intervals; 0 if unknown */
-    double least; /* smallest value above 0; INFINITY if unknown */
+    double least; /* smallest value above 0; INFINITY if no such value is known */
 } measure;
 
 typedef struct data {
     const char *folder;
     dsgd_figure_runs runs;
-    char *points; /* lines of gnuplot's block $points */
-    const json_t *manifest; /* manifest of the results folder; NULL if it has none */
+    char *points; /* lines of the block $points in gnuplot's data file */
+    const json_t *manifest; /* manifest of the results folder; NULL if the folder has no manifest */
     const char *experiment; /* name of the experiment; NULL if it is unknown */
     measure *measures; /* array of n_measures quantities */
     size_t n_measures;
-    bool has_two_seeds; /* true if a drawn mean is over two seeds */
+    bool has_two_seeds; /* true if a mean in a figure is over exactly two seeds */
 } data;
 
 /* --- series and notes ------------------------------------------------------------------------- */
 
 /**
- * Computes an FNV-1a hash of a name. For unknown series, the style derives colors and marks from
- * it.
+ * Computes an FNV-1a hash of a name. For unknown series, the style of figures derives colors and
+ * marks from this hash.
  */
 static uint32_t hash(const char *text)
 {
@@ -66,7 +66,7 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
     for (size_t k = 0; k < n; k++) {
         const size_t length = strlen(names[k]);
         titles[k] = "";
-        /* If a series has several --label options, the last one is used. */
+        /* If the user gives several --label options for a series, use the last label. */
         for (size_t i = 0; i < labels->n; i++)
             if (strncmp(labels->v[i], names[k], length) == 0 &&
                 strcspn(labels->v[i], "=") == length)
@@ -79,13 +79,17 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
     dsgd_gnuplot_texts(out, "label", titles, n);
 }
 
-/** Returns the number of drawn runs, such as "28 of 192 runs", or "" if all runs are drawn. */
+/**
+ * Returns a text with the number of runs that figures show, such as "28 of 192 runs". Returns "" if
+ * figures show all runs.
+ */
 static const char *note_of(const data *d)
 {
     const size_t planned = json_array_size(json_object_get(d->manifest, "runs"));
     const size_t all = planned > 0 ? planned : d->runs.csv.n_rows;
     const size_t done = d->runs.csv.n_rows - d->runs.frame.n_left_out;
-    dsgd_csv phase; /* phase.csv, which exists when all runs of the phase diagram are done */
+    dsgd_csv
+        phase; /* the table phase.csv, which exists when all runs of the phase diagram are done */
     const bool is_done = done == d->runs.csv.n_rows &&
                          dsgd_csv_read(&phase, NULL, "%s/phase.csv", d->folder) == DSGD_OK;
     return done == all
@@ -107,13 +111,14 @@ static measure *add_measure(data *d, const char *name, double *x)
 }
 
 /**
- * Adds the columns of runs.csv that contain only numbers, with at least one number in a drawn row.
+ * Adds the columns of runs.csv that contain only numbers. At least one row in a figure must have a
+ * number.
  */
 static void add_columns(data *d)
 {
     /*
-     * characters that names of gnuplot variables can contain; other programs may write other column
-     * names
+     * characters that are valid in names of gnuplot variables; other programs may write column
+     * names with other characters
      */
     static const char characters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
@@ -135,7 +140,7 @@ static void add_columns(data *d)
     }
 }
 
-/** Adds the time, energy, cost and bytes up to the target. */
+/** Adds the quantities up to the target: time, energy, cost and bytes. */
 static void add_to_target(data *d, const char *text)
 {
     static const size_t of_target[] = {DSGD_TO_TARGET, DSGD_ENERGY_TO_TARGET, DSGD_COST_TO_TARGET,
@@ -158,7 +163,7 @@ static void find_measures(data *d, const char *target)
     const dsgd_frame *const f = &d->runs.frame;
     double *const ideal = dsgd_frame_numbers(f, "throughput_samples_per_s");
     const double *const share = dsgd_frame_numbers(f, "compute_share");
-    /* Compute the throughput that runs would have if workers never waited or communicated. */
+    /* Compute the throughput that each run would have if workers never waited or communicated. */
     for (size_t row = 0; row < f->csv->n_rows; row++)
         ideal[row] = isfinite(ideal[row] / share[row]) ? ideal[row] / share[row] : NAN;
     add_columns(d);
@@ -168,13 +173,17 @@ static void find_measures(data *d, const char *target)
     add_to_target(d, target);
 }
 
-/** Returns the mean over seeds, or the ratio to the baseline, with its half width in figures. */
+/**
+ * Returns the mean over seeds, or the ratio to the baseline. Also returns half the width of the
+ * interval in figures.
+ */
 static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_point *p)
 {
     dsgd_interval of = {NAN, NAN, 0, NAN};
     if (p != NULL && m->of_baseline) {
         const dsgd_frame_point *const q = dsgd_figure_ratio(&d->runs, p);
-        if (q->baseline != q) { /* Do not draw the ratio of the baseline to itself, which is 1. */
+        if (q->baseline != q) { /* Do not draw the ratio of the baseline to itself, because this
+                                 * ratio is always 1. */
             const dsgd_ratio r = dsgd_frame_ratio(&d->runs.ratios, q, q->baseline, m->x);
             of = (dsgd_interval){r.ratio, NAN, r.n, r.drawn};
         }
@@ -186,7 +195,7 @@ static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_
     return of;
 }
 
-/** Returns the largest mean of a quantity at one position of a panel. */
+/** Returns the largest mean of a quantity at one axis position of a panel. */
 static dsgd_interval best_of(const data *d, const measure *m, size_t frame)
 {
     dsgd_interval best = {NAN, NAN, 0, NAN};
@@ -212,7 +221,10 @@ static void put_measure(FILE *out, data *d, measure *m, size_t frame, size_t ser
             m->least = fmin(m->least, m->x[p->rows[i]]);
 }
 
-/** Returns the value of a place (axis position) as a number, or NAN if it is not a number. */
+/**
+ * Returns the value at an axis position (place) as a number. Returns NAN if the value is not a
+ * number.
+ */
 static double number_of(const data *d, size_t place)
 {
     double x = NAN;
@@ -221,7 +233,7 @@ static double number_of(const data *d, size_t place)
 }
 
 /**
- * Writes one block per panel and series, with one row per place (axis position). Then writes the
+ * Writes one block per panel and series, with one row per axis position (place). Then writes the
  * range of each quantity.
  */
 static void put_groups(FILE *out, data *d)
@@ -254,8 +266,8 @@ static void put_groups(FILE *out, data *d)
 }
 
 /**
- * Writes the verdict for each place of each panel. The verdict is "" if no run exists there, or if
- * --only hides series.
+ * Writes the verdict for each axis position (place) of each panel. The verdict is "" if the
+ * position has no run, or if --only hides series.
  */
 static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choice *choice,
                                 dsgd_error *error)
@@ -297,8 +309,8 @@ static const char head[] =
     "# verdict: the verdict of `dsgd compare` at each place of each panel.\n";
 
 /**
- * Writes the texts of places (axis positions) and their values. If the values are not numbers,
- * their indices are written.
+ * Writes the texts and the values of axis positions (places). If the values are not numbers, writes
+ * their indices.
  */
 static void put_places(FILE *out, const data *d)
 {
@@ -315,8 +327,9 @@ static void put_places(FILE *out, const data *d)
 }
 
 /**
- * Writes the name of the baseline of ratios, and the number of its series or of its place, from 1.
- * A number is 0 if the baseline is not a series or not a place.
+ * Writes the name of the baseline of ratios. Also writes the number of the baseline's series and
+ * axis position (place), from 1. A number is 0 if the baseline is not a series or not an axis
+ * position.
  */
 static void put_baseline(FILE *out, const data *d)
 {
@@ -367,8 +380,9 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
 }
 
 /**
- * Reads measured points from @p file. If @p file is NULL, reads the points published for the
- * experiment: the file that `dsgd reproduce` wrote to the folder, or else the shipped file.
+ * Reads measured points from @p file. If @p file is NULL, reads the published points of the
+ * experiment. `dsgd reproduce` writes these points to the folder; if the folder lacks them, reads
+ * the shipped file.
  */
 static dsgd_status read_points(data *d, const char *file, dsgd_error *error)
 {

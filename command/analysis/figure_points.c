@@ -9,17 +9,17 @@
 #include "command/runs/swept.h"
 
 /**
- * The meaning of a column: the index of a key of the frame, or one of these constants. Columns with
- * meaning OTHER are not drawn.
+ * Meaning of a column in a table of points. The meaning is the index of a key of the frame, or one
+ * of these constants. Columns with meaning OTHER are not drawn.
  */
 enum { X = -1, Y = -2, LOW = -3, HIGH = -4, N_NUMBERS = 4, OTHER = -5 };
 
 typedef struct table {
     const dsgd_figure_runs *runs;
     const dsgd_csv *csv;
-    int *is; /* array [n_columns] of the meanings of columns */
-    const char *x; /* name of the quantity x: a column, or "place" for the axis position */
-    const char *y; /* name of the quantity y; NULL if the column `quantity` contains it, as in
+    int *is; /* array [n_columns] of the meaning of each column */
+    const char *x; /* name of the quantity x: a column, or "place" for the position on the axis */
+    const char *y; /* name of the quantity y; NULL if column `quantity` contains the name, as in
                     * published.csv */
 } table;
 
@@ -36,7 +36,7 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
 {
     const dsgd_csv *const csv = t->csv;
     const bool is_long = dsgd_csv_column(csv, "quantity") < csv->n_columns;
-    size_t last = csv->n_columns; /* index of the last column with numbers that can be y */
+    size_t last = csv->n_columns; /* index of the last column that contains numbers and can be y */
     t->is = dsgd_keep(csv->n_columns, sizeof *t->is);
     for (size_t c = 0; c < csv->n_columns; c++) {
         const char *const name = csv->fields[c];
@@ -46,7 +46,7 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
                    : strcmp(name, "high") == 0 ? HIGH
                    : is_y                      ? Y
                                                : key_of(&t->runs->frame, name);
-        if (is_y && last < c) { /* If two columns can be y, the first of them is x. */
+        if (is_y && last < c) { /* If two columns can be y, the first of these columns is x. */
             t->is[last] = X;
             t->x = csv->fields[last];
         }
@@ -65,7 +65,7 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
     return DSGD_OK;
 }
 
-/** Returns true if row @p row of the table is about the runs of a point. */
+/** Returns true if row @p row of the table describes the runs of a point. */
 static bool matches(const table *t, size_t row, const dsgd_frame_point *p)
 {
     const dsgd_frame *const f = &t->runs->frame;
@@ -80,7 +80,7 @@ static bool matches(const table *t, size_t row, const dsgd_frame_point *p)
 }
 
 /**
- * Returns true if row @p row of the table is about any runs, drawn or not. Otherwise prints a
+ * Returns true if row @p row of the table describes any runs, drawn or not. Otherwise prints a
  * warning.
  */
 static bool has_runs(const table *t, size_t row)
@@ -96,13 +96,13 @@ static bool has_runs(const table *t, size_t row)
 }
 
 /**
- * Appends a line for each series and axis position that row @p row of the table is about. A row
+ * Appends a line for each series and axis position that row @p row of the table describes. A row
  * without an algorithm gives one line per axis position, with series 0.
  */
 static dsgd_status put_row(const table *t, size_t row, char **text, dsgd_error *error)
 {
     const dsgd_figure_runs *const d = t->runs;
-    /* numbers with the indices -X, -Y, -LOW and -HIGH */
+    /* numbers of a row, with the indices -X, -Y, -LOW and -HIGH */
     double v[1 + N_NUMBERS] = {NAN, NAN, NAN, NAN, NAN};
     for (size_t c = 0; c < t->csv->n_columns; c++) {
         const char *const field = dsgd_csv_field(t->csv, row, c);
@@ -137,7 +137,7 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
 {
     table t = {runs, csv, NULL, "place", NULL};
     size_t n_drawn = 0;
-    /* Begin with a line without a point, because gnuplot rejects empty blocks. */
+    /* Begin with a line that contains no point, because gnuplot rejects empty blocks. */
     *text = dsgd_xstrdup("0,0,0,,NaN,,NaN,NaN,NaN\n");
     if (shipped && dsgd_csv_column(csv, "published") >= csv->n_columns)
         return DSGD_OK;
@@ -147,7 +147,7 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
                             /* Skip ratios and bounds, because figures do not draw them. */
                             strcmp(dsgd_field_of(csv, row, "relation"), "~") != 0))
             continue;
-        /* Skip a row of the user that matches no run; has_runs() prints a warning. */
+        /* Skip a row of the user's file that matches no run; has_runs() prints a warning. */
         if (!shipped && !has_runs(&t, row))
             continue;
         DSGD_TRY(put_row(&t, row, text, error));

@@ -1,6 +1,7 @@
 /**
  * @file figure_runs.c
- * Arranges the points of a frame by series, places (axis positions) and panels, as the user chose.
+ * Arranges the points of a frame by series, axis positions (places) and panels, according to the
+ * user's options.
  */
 #include "command/analysis/figure_data.h"
 
@@ -11,8 +12,8 @@
 /* --- keys ------------------------------------------------------------------------------------- */
 
 /**
- * Finds the key whose values are the axis positions: the number of workers, or else the last key
- * with most values.
+ * Finds the key whose values are the axis positions. It is the number of workers, or else the key
+ * with the most values (the last such key).
  */
 static void find_along(dsgd_figure_runs *d)
 {
@@ -36,7 +37,9 @@ static void find_along(dsgd_figure_runs *d)
         }
     }
     d->along = d->key == 0 ? "" : dsgd_frame_key(&d->frame, d->key);
-    /* If a whole section is swept, the key with the section's name is redundant. */
+    /*
+     * If a whole section is swept, skip the key with the section's name, because it is redundant.
+     */
     for (size_t k = 1; k < d->frame.n_keys; k++)
         for (size_t s = k + 1; s < d->frame.n_keys; s++)
             if (d->differs[s] &&
@@ -46,8 +49,9 @@ static void find_along(dsgd_figure_runs *d)
 }
 
 /**
- * Returns the values of a coordinate of a point, except the algorithm and the key `along`, such as
- * "lr 0.1; period 8". Values are as in the tables, or rounded for readers if @p shown is true.
+ * Returns the values of a point's coordinate, such as "lr 0.1; period 8". Omits the algorithm and
+ * the key `along`. Values are written as in the tables; if @p shown is true, they are rounded for
+ * readers.
  */
 static const char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p,
                               dsgd_coordinate part, bool shown)
@@ -81,15 +85,15 @@ static const char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p
 
 /* --- order of places and panels --------------------------------------------------------------- */
 
-/** The order of panels, or of places along an axis. */
+/** The order of panels, or of positions along an axis. */
 typedef struct order {
     const dsgd_figure_runs *d;
     bool along;
 } order;
 
 /**
- * Compares two points by the first key in which they differ. Numbers are compared by value; texts
- * are compared by their first appearance in the table.
+ * Compares two points by the first key in which they differ. Compares numbers by value. Compares
+ * texts by their first appearance in the table.
  */
 static int compare_points(const void *a, const void *b, void *by)
 {
@@ -105,12 +109,13 @@ static int compare_points(const void *a, const void *b, void *by)
     if (k == f->n_keys)
         return p < q ? -1 : 1;
     const char *const first = dsgd_frame_value(f, p, k), *const second = dsgd_frame_value(f, q, k);
-    double x = -INFINITY, y = -INFINITY; /* Points without a value come first. */
+    double x = -INFINITY,
+           y = -INFINITY; /* A point without a value comes before all other points. */
     dsgd_parse_number(first, NULL, &x);
     dsgd_parse_number(second, NULL, &y);
     if (o->d->numeric[k])
         return x < y || (!(x > y) && p < q) ? -1 : 1;
-    size_t i = 0; /* index of the first point with one of the two texts */
+    size_t i = 0; /* index of the first point that has one of the two texts */
     while (strcmp(dsgd_frame_value(f, &f->points[i], k), first) != 0 &&
            strcmp(dsgd_frame_value(f, &f->points[i], k), second) != 0)
         i++;
@@ -118,7 +123,8 @@ static int compare_points(const void *a, const void *b, void *by)
 }
 
 /**
- * Sorts the points. Returns the distinct names of their places, or of their panels, in this order.
+ * Sorts the points. Returns the distinct names of their axis positions, or of their panels, in this
+ * order.
  */
 static dsgd_names sort(const dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n,
                        bool along)
@@ -142,7 +148,7 @@ static dsgd_status check_series(const dsgd_figure_runs *d, const char *option, c
                              d->csv.path, dsgd_listed(d->series.v, ", "));
 }
 
-/** Selects the series to draw, in the order of the table. */
+/** Selects the series of the figure, in the order of the table. */
 static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice, dsgd_error *error)
 {
     dsgd_names only = {.n = 0};
@@ -168,8 +174,8 @@ static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice,
 /* --- the table -------------------------------------------------------------------------------- */
 
 /**
- * Stores the point of each series at each place of each panel. Replaces the names of panels by
- * texts for readers.
+ * Stores the point of each series at each axis position of each panel. Replaces the names of panels
+ * by texts for readers.
  */
 static void place_points(dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n)
 {
@@ -216,7 +222,10 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
     d->panels = sort(d, points, n, false);
     d->places = sort(d, points, n, true);
     DSGD_TRY(choose(d, choice, error));
-    /* largest number of combinations of panel, place and series, including those without runs */
+    /*
+     * largest number of combinations of panel, axis position and series, including combinations
+     * without runs
+     */
     enum { MOST_BLOCKS = 100000 };
     if ((double)d->panels.n * (double)d->places.n * (double)d->drawn.n > MOST_BLOCKS)
         return dsgd_refuse(error,

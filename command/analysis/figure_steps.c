@@ -6,7 +6,7 @@
 
 #include "command/analysis/run_table.h"
 
-/** Mean time of steps with similar times, and their share of all steps of the runs. */
+/** Steps with similar times: their mean time, and their share of all steps of the runs. */
 typedef struct bin {
     double step_s, share;
 } bin;
@@ -23,7 +23,9 @@ static int compare_bins(const void *a, const void *b)
     return (x->step_s > y->step_s) - (x->step_s < y->step_s);
 }
 
-/** Merges bins within 1 %, because the mean of a bin differs between seeds. */
+/**
+ * Merges bins whose means differ by at most 1 %, because the mean of a bin differs between seeds.
+ */
 static void join_bins(distribution *d)
 {
     size_t n = 0;
@@ -66,8 +68,8 @@ static distribution read_distribution(const dsgd_run_table *t, const dsgd_frame_
 }
 
 /**
- * Writes the positions of marks on the curve at a few shares. @p offset differs between series, so
- * that their marks do not overlap.
+ * Writes the positions of marks on a curve, at a few shares. @p offset differs between series, so
+ * that the marks of different series do not overlap.
  */
 static void put_marks(FILE *out, const distribution *d, double offset)
 {
@@ -113,7 +115,7 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
             double sum = 0;
             if (marks)
                 put_marks(out, &of[b], ((double)(b % runs->drawn.n) + 0.5) / (double)runs->drawn.n);
-            /* gnuplot does not count a block without rows. */
+            /* Write a row without numbers, because gnuplot does not count a block without rows. */
             else if (of[b].n == 0)
                 fputs("NaN,NaN\n", out);
             else

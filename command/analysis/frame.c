@@ -47,7 +47,7 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
 
 const char *dsgd_ratio_text(const dsgd_ratio *r)
 {
-    /* Use 4 digits near 1, so that a gain of 0.4 % is visible. */
+    /* Use 4 digits for ratios near 1, so that a gain of 0.4 % is visible. */
     const int digits = fabs(r->ratio - 1) < 0.1 ? 4 : 3;
     return r->n == 0   ? ""
            : r->n == 1 ? dsgd_xprintf("%.*g", digits, r->ratio)
@@ -91,7 +91,7 @@ dsgd_coordinate dsgd_frame_part(const dsgd_frame *f, size_t k)
     return dsgd_find_word(variations, column) >= 0 ? DSGD_VARIATION : DSGD_PLACE;
 }
 
-/** Finds the keys of the frame: the columns that identify a run, and the swept columns. */
+/** Finds the keys of the frame. Keys are the columns that identify a run, and the swept columns. */
 static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
 {
     static const char *const names_of_runs[] = {"algorithm", "workers", "platform", "workload"};
@@ -109,13 +109,15 @@ static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
             f->keys[f->n_keys++] = column;
     }
     for (size_t k = f->first_swept; k < f->csv->n_columns; k++)
-        /* If seeds or workers are swept, their second columns are skipped. */
+        /*
+         * If seeds or workers are swept, the table has a second column for them. Skip this column.
+         */
         if (dsgd_csv_column(f->csv, f->csv->fields[k]) == k)
             f->keys[f->n_keys++] = k;
     return DSGD_OK;
 }
 
-/** Reports an unknown name, and lists the valid names. */
+/** Returns an error for an unknown name, with a list of the valid names. */
 static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *name,
                            const char *const *names, dsgd_error *error)
 {
@@ -124,11 +126,12 @@ static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *
 }
 
 /**
- * Finds the column of --by: by its full name, or by the part after its last dot without the unit.
+ * Finds the column that option --by names. The name is the full name of the column, or the part
+ * after its last dot without the unit.
  */
 static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 {
-    /* Without --by, the compared key is the first key, the algorithm. */
+    /* Without --by, compare the values of the first key, which is the algorithm. */
     if (by == NULL)
         return DSGD_OK;
     const char **const names = dsgd_keep(f->n_keys + 1, sizeof *names);
@@ -164,7 +167,7 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
 {
     const size_t n_rows = f->csv->n_rows;
     dsgd_names seeds = {.n = 0}, points = {.n = 0}, of[DSGD_N_COORDINATES] = {{.n = 0}};
-    dsgd_names_add(&of[DSGD_VARIATION], ""); /* The first variation is "none". */
+    dsgd_names_add(&of[DSGD_VARIATION], ""); /* Number 0 is the variation "none". */
     f->point_of = dsgd_keep(n_rows + 1, sizeof *f->point_of);
     f->seed_of = dsgd_keep(n_rows + 1, sizeof *f->seed_of);
     f->points = dsgd_keep(n_rows + 1, sizeof *f->points);
@@ -186,7 +189,10 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
         f->point_of[row] =
             dsgd_names_add(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2]));
         if (n_after + seeds.n + points.n == n_before)
-            /* If no text is new, free the copies of texts, because they are large for many rows. */
+            /*
+             * If no text is new, free the copies of texts, because they need much memory for many
+             * rows.
+             */
             dsgd_drop(mark);
         dsgd_frame_point *const p = &f->points[f->point_of[row]];
         memcpy(p->at, at, sizeof at);
@@ -198,7 +204,7 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
         f->n[c] = of[c].n;
 }
 
-/** Returns the distinct values of key @p k over all points. */
+/** Returns the distinct values of key @p k in all points. */
 static dsgd_names values_of(const dsgd_frame *f, size_t k)
 {
     dsgd_names values = {.n = 0};
@@ -235,10 +241,11 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
     if (f->n_points > 0)
         DSGD_TRY(find_baseline(f, framing->baseline, error));
     /*
-     * Make lists of baseline points, one list per setting. The first point with the same variation
-     * is the baseline; it has the first values of the baseline's own options.
+     * Make one list of baseline points per setting. The baseline of a point is the first point in
+     * the list with the same variation. This point has the first values of the baseline's own
+     * options.
      */
-    /* index of the first baseline point of each setting, plus 1; 0 if the list is empty */
+    /* for each setting, 1 + the index of its first baseline point; 0 if the list is empty */
     size_t *const first = dsgd_keep(f->n[DSGD_PLACE] + 1, sizeof *first);
     size_t *const next = dsgd_keep(f->n_points + 1, sizeof *next);
     for (size_t i = f->n_points; i-- > 0;) {
@@ -299,7 +306,10 @@ void dsgd_frame_take_keys(const dsgd_frame *f, const dsgd_frame_point *p, dsgd_c
     }
 }
 
-/** Returns true if key @p k is a swept section whose value another key already shows. */
+/**
+ * Returns true if key @p k is a swept section, and another key already shows the value of this
+ * section.
+ */
 static bool is_repeated(const dsgd_frame *f, size_t k)
 {
     static const char prefix[] = "swept.";
@@ -332,8 +342,8 @@ char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
 }
 
 /**
- * Returns true if settings differ in this column of runs.csv, and no swept option shows the
- * difference.
+ * Returns true if settings differ in this column of runs.csv, but not in a swept option that shows
+ * the same difference.
  */
 static bool is_shown_by_column(const dsgd_frame *f, const char *column)
 {

@@ -7,9 +7,9 @@
 #include <ctype.h>
 
 /**
- * Writes a text in single quotes. Quotes in the text become apostrophes, because gnuplot 5.4
- * rejects some texts with doubled quotes. Control characters become spaces, because they would end
- * a line.
+ * Writes a text in single quotes. Replaces quotes in the text by apostrophes, because gnuplot 5.4
+ * rejects some texts with doubled quotes. Replaces control characters by spaces, because they would
+ * end a line.
  */
 static void put_text(FILE *out, const char *text)
 {

@@ -1,6 +1,6 @@
 /**
  * @file plot.c
- * Implements `dsgd plot`: draws the figures whose data are in a results folder, with gnuplot.
+ * Implements `dsgd plot`. It draws all figures whose data exist in a results folder, with gnuplot.
  */
 #include <jansson.h>
 #include <signal.h>
@@ -20,8 +20,9 @@
 #include "command/runs/columns.h"
 
 /**
- * Returns true if the CSV file has at least one row and, if @p name is file:column, this column. @p
- * asked caches the answers by name. The tables can be large, and many figures need the same tables.
+ * Returns true if a CSV file has at least one row. If @p name is file:column, the file must also
+ * have this column. @p asked caches the answers by name, because the tables can be large and many
+ * figures need the same tables.
  */
 static bool has_table(json_t *asked, const char *folder, const char *name)
 {
@@ -40,15 +41,18 @@ static bool has_table(json_t *asked, const char *folder, const char *name)
 }
 
 /**
- * Returns "./" for a relative path, and "" for an absolute path. gnuplot executes a name that
- * begins with | or < as a command.
+ * Returns "./" for a relative path, and "" for an absolute path. Without "./", gnuplot would
+ * execute a name that begins with | or < as a command.
  */
 static const char *here(const char *path)
 {
     return path[0] == '/' ? "" : "./";
 }
 
-/** Returns true if a figure is a column of runs.csv. Such a figure is drawn like throughput. */
+/**
+ * Returns true if the name of a figure is a column of runs.csv. Such a figure is drawn like
+ * throughput.
+ */
 static bool is_column(const char *figure)
 {
     size_t place = 0;
@@ -57,8 +61,9 @@ static bool is_column(const char *figure)
 }
 
 /**
- * Returns the path of a shipped figure's script, or the path that the user gives. Scripts of users
- * are not searched by name, because gnuplot executes any command in a script.
+ * Returns the path of the script for a shipped figure. For other figures, returns the path that the
+ * user gives. Scripts of users are not searched by name, because gnuplot executes any command in a
+ * script.
  */
 static const char *script_of(const char *figure)
 {
@@ -88,7 +93,9 @@ char *dsgd_figure_needs(const char *figure, char **caption)
     return needs;
 }
 
-/** Returns true if a folder has all the data in @p needs. Splits @p needs into words. */
+/**
+ * Returns true if a folder contains all the data in the list @p needs. Splits @p needs into words.
+ */
 static bool has_data(json_t *asked, char *needs, const char *folder, const char *target)
 {
     bool has = true;
@@ -99,19 +106,19 @@ static bool has_data(json_t *asked, char *needs, const char *folder, const char 
     return has;
 }
 
-/** Options of the command line; NULL or 0 if the user does not give an option. */
+/** Options of the command line. An option that the user does not give is NULL or 0. */
 typedef struct arguments {
     dsgd_operands words;
     const char *style, *size, *legend, *formats, *output;
     dsgd_texts logs;
     dsgd_figure_choice choice;
-    bool has_runs; /* true if the folder has runs.csv, from which OUTPUT/data.gp is made */
-    json_t *asked; /* cache of has_table() */
+    bool has_runs; /* true if the folder has runs.csv, from which OUTPUT/data.gp is written */
+    json_t *asked; /* cache for the answers of has_table() */
 } arguments;
 
 static const char default_formats[] = "svg,png,pdf";
 
-/** Returns the gnuplot commands that set the variables of scripts. */
+/** Returns gnuplot commands that set the variables for the scripts of figures. */
 static const char *settings_of(const arguments *a, const char *folder, const char *figure,
                                const char *format)
 {
@@ -124,7 +131,8 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
     dsgd_append(&settings, "common='%s/plots/common.gp'; format='%s'; into='%s%s'; figure='%s'; ",
                 data, format, here(a->output), a->output, figure);
     const char *const texts[][2] = {
-        {"size", a->size}, /* The options contain no quotes, because they were checked before. */
+        {"size",
+         a->size}, /* The options contain no quotes, because they have already been checked. */
         {"legend", a->legend},
         {"target", a->choice.target}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -134,7 +142,7 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
         dsgd_append(&settings, "quantity='%s'; ", figure);
     for (size_t i = 0; i < a->logs.n; i++)
         dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
-    /* Without runs.csv, an existing data.gp comes from another program. */
+    /* Without runs.csv, an existing data.gp was written by another program. */
     if (!a->has_runs)
         dsgd_append(&settings, "no_data=1; ");
     return settings;
@@ -146,12 +154,16 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, const cha
                                bool *skipped, dsgd_error *error)
 {
     void (*const on_interrupt)(int) =
-        /* Ignore interrupts here. An interrupt ends gnuplot, which counts as a failure. */
+        /*
+         * Ignore interrupts in this process. An interrupt ends gnuplot, which then counts as
+         * failed.
+         */
         signal(SIGINT, SIG_IGN);
     const pid_t process = dsgd_fork();
     if (process == 0) {
         signal(SIGINT, SIG_DFL);
-        setenv("LC_ALL", "C.UTF-8", 1); /* Texts are in UTF-8, whatever the user's locale. */
+        setenv("LC_ALL", "C.UTF-8", 1); /* Texts are in UTF-8. They do not depend on the user's
+                                         * locale. */
         execlp("gnuplot", "gnuplot", "-d", "-e", settings, script, (char *)NULL);
         _exit(127);
     }
@@ -174,8 +186,8 @@ bool dsgd_figure_exists(const char *name)
 }
 
 /**
- * Rejects a text (unless NULL) that contains a quote or line break, because it would end a text in
- * gnuplot.
+ * Rejects a text with a quote or a line break, because it would end a text in gnuplot. Accepts
+ * NULL.
  */
 static dsgd_status check_quotes(const char *option, const char *text, dsgd_error *error)
 {
@@ -245,7 +257,9 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
                               const char *format, const char *path, dsgd_error *error)
 {
     DSGD_TRY(check_quotes("-o", path, error));
-    /* Make the folder on the same file system, so that the file can be renamed. */
+    /*
+     * Make the temporary folder on the same file system, so that the finished file can be renamed.
+     */
     char *const folder = dsgd_folder_new(path, error);
     if (folder == NULL)
         return DSGD_EIO;
@@ -283,7 +297,7 @@ static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/** Checks that each word of a comma-separated list is one of @p words. */
+/** Checks that each word of a comma-separated list is in the array @p words. */
 static dsgd_status check_words(const char *option, const char *list, const char *const *words,
                                dsgd_error *error)
 {

@@ -1,13 +1,13 @@
 /**
  * @file published.c
- * Finds the runs that belong to published rows, and computes the errors of these runs.
+ * Finds the runs that belong to rows of published.csv, and computes the errors of these runs.
  */
 #include "command/analysis/published.h"
 
 #include "base/option.h"
 #include "command/console/data_folder.h"
 
-/** Names of the columns, in the order of the enum. The last column may be missing. */
+/** names of the columns in the order of the enum; the last column may be missing */
 static const char *const fixed_names[] = {"quantity", "published", "uncertainty", "relation",
                                           "over",     "use",       "class",       "source",
                                           "beyond",   NULL};
@@ -38,8 +38,8 @@ static dsgd_status find_columns(dsgd_published *f, dsgd_error *error)
 }
 
 /**
- * Returns the value of a key in the pairs of @p over, or NULL if @p over lacks the key. The value
- * ends at a blank or at the end of the text.
+ * Returns the value of a key in the key=value pairs of @p over. Returns NULL if @p over lacks the
+ * key. The value ends at a blank or at the end of the text.
  */
 static const char *value_in(const char *over, const char *key)
 {
@@ -69,7 +69,7 @@ bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, co
 
 /**
  * Returns true if two runs have the same seed and the same keys. Keys in @p over and options of
- * algorithms may differ.
+ * algorithms may differ between the runs.
  */
 static bool are_pair(const dsgd_published *f, size_t run, size_t other, const char *over)
 {
@@ -87,8 +87,8 @@ static bool are_pair(const dsgd_published *f, size_t run, size_t other, const ch
 }
 
 /**
- * Returns the mean over the runs of a published row. If the row has `over`, returns the geometric
- * mean of the ratios to the runs of `over`. Returns NAN if no run matches.
+ * Returns the mean over the runs that belong to a published row. If the row has `over`, returns the
+ * geometric mean of the ratios to the runs of `over`. Returns NAN if no run matches.
  */
 static double simulated_of(const dsgd_published *f, size_t row)
 {
@@ -99,7 +99,7 @@ static double simulated_of(const dsgd_published *f, size_t row)
     for (size_t run = 0; run < f->runs.n_rows; run++) {
         if (isnan(x[run]) || !dsgd_published_is_about(f, row, run, ""))
             continue;
-        /* index of the run by whose number the value is divided; its number must count */
+        /* index of the run whose number is the divisor; this number must count */
         size_t other = 0;
         while (*over != '\0' && other < f->runs.n_rows &&
                (isnan(x[other]) || !dsgd_published_is_about(f, row, other, over) ||
@@ -113,7 +113,7 @@ static double simulated_of(const dsgd_published *f, size_t row)
     return *over == '\0' ? dsgd_mean(of_seeds, n).mean : dsgd_ratio_of(of_seeds, n).ratio;
 }
 
-/** Computes the errors of a row from its published and simulated values. */
+/** Computes the errors of a row from the published value and the simulated value. */
 static void compare(dsgd_published_row *r, double uncertainty, bool is_upper)
 {
     enum { TOLD = 2 };
@@ -135,7 +135,7 @@ static dsgd_status simulate_row(const dsgd_published *f, size_t row, dsgd_publis
         return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is not a column of %s", p->path,
                          p->lines[row + 1], name, f->runs.path);
     dsgd_parse_number(value, NULL, &r->value);
-    /* The uncertainty of a bound is NAN. */
+    /* If the row is a bound, its uncertainty is NAN. */
     const double uncertainty = r->value * dsgd_csv_value(p, row, f->fixed[DSGD_UNCERTAINTY]);
     r->is_point = *relation == '~';
     if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL || !(r->value > 0) ||

@@ -21,7 +21,7 @@
 
 #include "command/analysis/frame.h"
 
-/** Columns of published.csv that are not keys of runs. */
+/** columns of published.csv that do not select runs */
 enum {
     DSGD_QUANTITY,
     DSGD_PUBLISHED,
@@ -35,17 +35,17 @@ enum {
     DSGD_N_FIXED
 };
 
-/** A row of published.csv with the result of its runs. */
+/** A row of published.csv with the simulated result of its runs. */
 typedef struct dsgd_published_row {
-    bool is_point; /* true for a point, false for a bound */
+    bool is_point; /* true if the row is a point, false if it is a bound */
     bool is_kept; /* true if the simulated value satisfies the bound */
     double value, simulated;
     double beyond; /* part of the value that is known in advance and is not scored */
-    double units; /* |simulated - value| divided by the uncertainty; NAN for a bound */
+    double units; /* |simulated - value| divided by the uncertainty; NAN if the row is a bound */
     /*
-     * Relative error: (simulated - beyond) / (value - beyond) - 1. It is NAN for a bound. It is
-     * also NAN if value - beyond is less than twice its uncertainty, because the rest is then not
-     * distinguishable from 0.
+     * Relative error: (simulated - beyond) / (value - beyond) - 1. The error is NAN if the row is a
+     * bound. The error is also NAN if value - beyond is less than twice its uncertainty, because
+     * value - beyond then cannot be distinguished from 0.
      */
     double error;
 } dsgd_published_row;
@@ -56,14 +56,15 @@ typedef struct dsgd_published {
     dsgd_csv published, runs;
     dsgd_frame frame; /* frame of the runs */
     size_t fixed[DSGD_N_FIXED]; /* indices of the fixed columns of published.csv */
-    size_t *keys, *key_columns, n_keys; /* indices of the key columns in published.csv and in
+    size_t *keys, *key_columns, n_keys; /* indices of the key columns, in published.csv and in
                                          * runs.csv */
     dsgd_published_row *rows; /* array [published.n_rows] of rows */
 } dsgd_published;
 
 /**
- * Reads published.csv and runs.csv of a figure. The name and the folder of the figure must be set
- * before. Returns DSGD_EIO with file and line if a row matches no run or has an invalid value.
+ * Reads published.csv and runs.csv of a figure. The caller must set the name and the folder of the
+ * figure first. Returns DSGD_EIO with file and line if a row matches no run or has an invalid
+ * value.
  */
 dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error);
 
@@ -71,7 +72,7 @@ dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error);
 const char *dsgd_published_field(const dsgd_published *f, size_t row, int which);
 
 /**
- * Returns true if @p row is about run @p run. The key=value pairs in @p over ("" for none) replace
- * keys of the row.
+ * Returns true if row @p row describes run @p run. The key=value pairs in @p over replace keys of
+ * the row; @p over is "" if there are no such pairs.
  */
 bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, const char *over);

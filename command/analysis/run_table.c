@@ -17,8 +17,8 @@ dsgd_status dsgd_runs_read(dsgd_csv *runs, const char *folder, dsgd_error *error
 }
 
 /**
- * Returns an array of *n indices, one for each run number from 0 on: 1 + the run's row in runs.csv,
- * or 0 if the run has no row.
+ * Returns an array of *n numbers, one for each run number, starting at 0. Each number is 1 + the
+ * index of the run's row in runs.csv, or 0 if the run has no row.
  */
 static size_t *rows_of_runs(const dsgd_csv *runs, size_t *n)
 {

@@ -13,7 +13,10 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *erro
         double least, most;
         bool below;
     } quantities[] = {{"accuracy", "between 0 and 1", 0, 1, false},
-                      /* A loss can be negative, because the loss of a policy is. */
+                      /*
+                       * The loss of a policy (reinforcement learning) can be negative, so any
+                       * number is valid.
+                       */
                       {"loss", "a number", -INFINITY, INFINITY, true}};
     *t = (dsgd_target){.text = text};
     if (text == NULL)
@@ -56,8 +59,9 @@ typedef struct evaluation {
 } evaluation;
 
 /**
- * Returns the position between two evaluations at which the target is reached, or NAN if it is not
- * reached. If there is no earlier evaluation, the members of @p before are NAN.
+ * Returns the position between two evaluations at which a curve reaches the target. Returns NAN if
+ * the curve does not reach the target. If there is no earlier evaluation, the members of @p before
+ * are NAN.
  */
 static double place_of(const dsgd_target *target, evaluation before, evaluation now)
 {

@@ -12,21 +12,21 @@
 #include "command/runs/swept.h"
 
 /*
- * Shares of the best candidate's progress: needed to count as learning, and needed to define the
- * default target.
+ * Smallest share of the best candidate's progress: for a candidate that counts as learning, and for
+ * a candidate that helps to define the default target.
  */
 static const double least_progress = 0.1, full_progress = 0.9;
 
-/** Reasons why a candidate cannot win. Outcomes from SHORT on concern a target. */
+/** Reasons why a candidate cannot win. The outcomes SHORT and later outcomes concern a target. */
 typedef enum outcome {
     ABLE, /* The candidate can win. */
     FAILED,
     TIMED_OUT,
     DIVERGED, /* The run's status is diverged, or its loss grew without bound. */
-    SILENT, /* The candidate exchanged nothing, while other candidates did. */
+    SILENT, /* The candidate exchanged no data, but other candidates did. */
     UNLEARNED,
     SHORT, /* The candidate did not reach the target. */
-    LOST, /* The candidate reached the target, but then lost a tenth of its progress. */
+    LOST, /* The candidate reached the target, but later lost a tenth of its progress. */
     OPEN, /* The candidate's runs ended before the winner reached the target. */
     N_OUTCOMES
 } outcome;
@@ -46,37 +46,41 @@ typedef struct candidate {
     const dsgd_frame_point *point;
     const char *name;
     outcome outcome;
-    size_t n_seeds; /* number of seeds that have the outcome */
+    size_t n_seeds; /* number of seeds whose runs have this outcome */
 } candidate;
 
-/** A setting with its candidates. Arrays have one number per row of runs.csv; NAN is unknown. */
+/**
+ * A setting (place) with its candidates. Arrays have one number per row of runs.csv. An unknown
+ * number is NAN.
+ */
 typedef struct place {
     const dsgd_frame *frame;
     const json_t *manifest;
     const dsgd_run_table *curves;
-    /* values at the first and last evaluation of each run */
+    /* values at the first evaluation and at the last evaluation of each run */
     double *first[N_QUANTITIES], *last[N_QUANTITIES];
-    double *progress, *ended_s; /* progress at the last evaluation of each run, and virtual time of
-                                 * its end in seconds */
-    double *numbers[DSGD_N_MEASURES]; /* numbers of each measure; NULL for measures that verdicts do
-                                       * not need */
+    double *progress, *ended_s; /* progress: progress of each run at its last evaluation; ended_s:
+                                 * virtual time at the end of each run */
+    double *numbers[DSGD_N_MEASURES]; /* array with the numbers of each measure; NULL for a measure
+                                       * that verdicts do not need */
     candidate *v; /* array of n candidates */
     size_t n;
     bool learns, by_logarithm, any_sends;
-    int quantity; /* index of the learned quantity: ACCURACY or LOSS */
-    double start; /* best value of all first evaluations, because a single seed can start below
-                   * chance */
-    double best, least, far; /* progress of the best candidate, smallest progress that counts as
-                              * learning, and smallest final progress after reaching the target */
+    int quantity; /* index of the quantity that is learned: ACCURACY or LOSS */
+    double start; /* best value of all first evaluations; a single seed can start with an accuracy
+                   * below chance */
+    double best, least, far; /* best: progress of the best candidate; least: smallest progress that
+                              * counts as learning; far: smallest final progress of a candidate that
+                              * reached the target */
     dsgd_target target;
-    const char *goal; /* the target as a text; NULL if throughput decides, or if no candidate
-                       * learned */
-    size_t measure; /* index of the measure that decides */
+    const char
+        *goal; /* text of the target; NULL if throughput decides or if no candidate learned */
+    size_t measure; /* index of the measure that determines the winner */
 } place;
 
 /* --- collection of candidates ----------------------------------------------------------------- */
 
-/** Reads the data that all settings share: tables, and numbers of all runs. */
+/** Reads the data that all settings need: tables, and numbers of all runs. */
 static place read_runs(const dsgd_frame *frame, const dsgd_run_table *curves,
                        const json_t *manifest)
 {
@@ -99,8 +103,8 @@ static place read_runs(const dsgd_frame *frame, const dsgd_run_table *curves,
 }
 
 /**
- * Returns the name of a candidate: its algorithm, or its value of --by, with the swept options that
- * only this algorithm has.
+ * Returns the name of a candidate. The name is its algorithm, or its value of --by, with the swept
+ * options that only this algorithm has.
  */
 static const char *name_of(const dsgd_frame *f, const dsgd_frame_point *p)
 {
@@ -111,8 +115,8 @@ static const char *name_of(const dsgd_frame *f, const dsgd_frame_point *p)
 }
 
 /**
- * Returns an array of the frame's settings with their candidates. A setting whose n is 0 has only
- * variations.
+ * Returns an array of the frame's settings with their candidates. If n of a setting is 0, the
+ * setting has only variations of --sensitivity.
  */
 static place *collect(const dsgd_frame *frame, const dsgd_run_table *curves, const json_t *manifest)
 {
@@ -130,13 +134,18 @@ static place *collect(const dsgd_frame *frame, const dsgd_run_table *curves, con
     return places;
 }
 
-/** Returns the mean over a candidate's seeds of the numbers @p x, or NAN if it is unknown. */
+/**
+ * Returns the mean of the numbers @p x over a candidate's seeds. Returns NAN if the mean is
+ * unknown.
+ */
 static double mean(const candidate *c, const double *x)
 {
     return x == NULL ? NAN : dsgd_frame_mean(c->point, x).mean;
 }
 
-/** Returns the mean over a candidate's seeds of measure @p m, or NAN if it is unknown. */
+/**
+ * Returns the mean of measure @p m over a candidate's seeds. Returns NAN if the mean is unknown.
+ */
 static double number(const place *at, const candidate *c, size_t m)
 {
     return mean(c, at->numbers[m]);
@@ -150,7 +159,7 @@ static const json_t *run_of(const place *at, const candidate *c)
 
 /* --- outcomes of candidates ------------------------------------------------------------------- */
 
-/** Returns the progress of the learned quantity from the start to @p value. */
+/** Returns the progress that the learned quantity makes from its start to @p value. */
 static double progress_to(const place *at, double value)
 {
     return at->quantity == ACCURACY ? value - at->start
@@ -159,8 +168,8 @@ static double progress_to(const place *at, double value)
 }
 
 /**
- * Measures the progress of each run: in accuracy if it is known, else in the loss. If all losses
- * are above 0, the logarithm of the loss is used.
+ * Measures the progress of each run. Uses the accuracy if it is known, otherwise the loss. If all
+ * losses are above 0, uses the logarithm of the loss.
  */
 static void measure_progress(place *at)
 {
@@ -212,8 +221,8 @@ static bool has_outcome(const place *at, const candidate *c, size_t row, outcome
 }
 
 /**
- * Sets the outcome of each candidate that is still ABLE: the first outcome from @p first to @p last
- * that at least one of its seeds has.
+ * Sets the outcome of each candidate whose outcome is still ABLE. The new outcome is the first
+ * outcome from @p first to @p last that at least one of the candidate's seeds has.
  */
 static void find_outcomes(place *at, outcome first, outcome last)
 {
@@ -228,7 +237,7 @@ static void find_outcomes(place *at, outcome first, outcome last)
 }
 
 /**
- * Finds the outcomes that need no target. Stores the reason of each run that cannot win in @p out.
+ * Finds the outcomes that do not depend on a target. Stores in @p out why each run cannot win.
  */
 static void judge_without_target(place *at, const char **out)
 {
@@ -245,18 +254,20 @@ static void judge_without_target(place *at, const char **out)
             out[c->point->rows[k]] = reasons[c->outcome];
 }
 
-/** Rounds a number to two digits, toward the value that is easier to reach. */
+/**
+ * Rounds a number to two digits. The result is a target that is easier to reach than the number.
+ */
 static double rounded(double x, bool below)
 {
     const double unit = x == 0 ? 1 : pow(10, floor(log10(fabs(x))) - 1);
-    /* Numbers that are round except for this difference keep their value. */
+    /* a number that differs from a round number by less than this is already round */
     const double near = 1e-9;
     return unit * (below ? ceil(x / unit - near) : floor(x / unit + near));
 }
 
 /**
- * Returns the hardest target that all seeds of the candidates with full progress reach, or NULL if
- * no such candidate exists.
+ * Returns the default target: the hardest target that all seeds of the candidates with full
+ * progress reach. Returns NULL if no candidate has full progress.
  */
 static const char *default_target(const place *at)
 {
@@ -274,8 +285,8 @@ static const char *default_target(const place *at)
 }
 
 /**
- * Measures the time, bytes, energy and cost of each run up to the target, and finds the outcomes
- * that concern the target.
+ * Measures the time, bytes, energy and cost of each run up to the target. Finds the outcomes that
+ * depend on the target.
  */
 static dsgd_status judge_by_target(place *at, const char *text, dsgd_error *error)
 {
@@ -298,7 +309,10 @@ static dsgd_status judge_by_target(place *at, const char *text, dsgd_error *erro
     return DSGD_OK;
 }
 
-/** Returns the best candidate by measure @p m among those that can win, or NULL if none can. */
+/**
+ * Returns the candidate with the best measure @p m, of all candidates that can win. Returns NULL if
+ * no candidate can win.
+ */
 static const candidate *best_by(const place *at, size_t m)
 {
     const candidate *best = NULL;
@@ -312,8 +326,8 @@ static const candidate *best_by(const place *at, size_t m)
 }
 
 /**
- * Returns the ratio by which candidate @p c is better than @p other: faster, or with a smaller
- * measure.
+ * Returns the ratio by which candidate @p c is better than candidate @p other. A better candidate
+ * is faster or has a smaller measure.
  */
 static dsgd_ratio lead_of(const place *at, const candidate *c, const candidate *other, size_t m)
 {
@@ -322,10 +336,10 @@ static dsgd_ratio lead_of(const place *at, const candidate *c, const candidate *
                             more ? other->point : c->point, at->numbers[m]);
 }
 
-/** Returns true if the lead is a tie: it is small, and its interval is narrow. */
+/** Returns true if a lead is a tie: the lead is small, and its interval is narrow. */
 static bool is_tie(const dsgd_ratio *lead)
 {
-    static const double wide = 1.1; /* largest interval of a tie, as a ratio */
+    static const double wide = 1.1; /* widest interval of a lead that can be a tie, as a ratio */
     const bool is_wide = lead->n > 1 && (lead->high > wide || lead->low < 1 / wide);
     return fabs(log(lead->ratio)) <= log1p(DSGD_TIE) && !is_wide;
 }
@@ -333,8 +347,8 @@ static bool is_tie(const dsgd_ratio *lead)
 /* --- sentences -------------------------------------------------------------------------------- */
 
 /**
- * Appends a sentence to the verdict. Unless @p clause is NULL, appends it to the line below a
- * figure.
+ * Appends a sentence to the verdict. If @p clause is not NULL, also appends the clause to the line
+ * below a figure.
  */
 static void say(dsgd_verdict *verdict, const char *sentence, const char *clause)
 {
@@ -343,14 +357,17 @@ static void say(dsgd_verdict *verdict, const char *sentence, const char *clause)
         dsgd_append(&verdict->brief, "%s%s", *verdict->brief == '\0' ? "" : "; ", clause);
 }
 
-/** Names the winner, with its ratios to the next candidate and to the baseline. */
+/**
+ * Adds a sentence that names the winner, with its ratios to the next candidate and to the baseline.
+ */
 static void say_winner(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
     /*
-     * candidates that tie with the best one, and candidates whose difference to it is not certain
+     * tied: candidates that tie with the winner; open: candidates whose difference from the winner
+     * is not certain
      */
     dsgd_names tied = {.n = 0}, open = {.n = 0};
-    /* candidates that are certainly slower: the next one, and the baseline */
+    /* candidates that are certainly slower than the winner: the next candidate, and the baseline */
     const candidate *others[2] = {NULL, NULL};
     double least = INFINITY;
     bool is_open = false;
@@ -403,8 +420,8 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const candidate *
 }
 
 /**
- * Names the candidates that need the fewest bytes, the least energy and the lowest cost up to the
- * target.
+ * Adds a sentence that names the candidates with the fewest bytes, the least energy and the lowest
+ * cost up to the target.
  */
 static void say_expenses(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
@@ -425,8 +442,8 @@ static void say_expenses(const place *at, dsgd_verdict *verdict, const candidate
 }
 
 /**
- * Returns details of a candidate's outcome, or "": the number of seeds, means over seeds, or the
- * cause.
+ * Returns details of a candidate's outcome: the number of seeds, means over seeds, or the cause.
+ * Returns "" if there are no details.
  */
 static const char *detail_of(const place *at, const candidate *c)
 {
@@ -447,10 +464,10 @@ static const char *detail_of(const place *at, const candidate *c)
                : "";
 }
 
-/** Names the candidates that cannot win, grouped by reason. */
+/** Adds sentences that name the candidates that cannot win, grouped by reason. */
 static void say_outcomes(const place *at, dsgd_verdict *verdict)
 {
-    enum { MOST_NAMES = 4 }; /* largest number of names in the line below a figure */
+    enum { MOST_NAMES = 4 }; /* largest number of candidates that the line below a figure names */
     for (outcome which = FAILED; which < N_OUTCOMES; which++) {
         dsgd_names names = {.n = 0};
         for (const candidate *c = at->v; c < at->v + at->n; c++)
@@ -472,13 +489,16 @@ static void say_outcomes(const place *at, dsgd_verdict *verdict)
 }
 
 /**
- * Adds a warning if the distance between evaluations is more than a third of the time to the
+ * Adds a warning if the time between two evaluations is long: more than a third of the time to the
  * target, or more than a lead.
  */
 static void say_gap(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
     const double best_s = number(at, best, DSGD_TO_TARGET);
-    /* longest time between two evaluations, and smallest lead that is not a tie, in seconds */
+    /*
+     * gap_s: longest time between two evaluations; lead_s: smallest lead that is not a tie; both in
+     * seconds
+     */
     double gap_s = 0, lead_s = INFINITY;
     dsgd_passage passage;
     for (const candidate *c = at->v; c < at->v + at->n; c++) {
@@ -500,8 +520,8 @@ static void say_gap(const place *at, dsgd_verdict *verdict, const candidate *bes
 }
 
 /**
- * Adds warnings about few seeds, a common learning rate and rare evaluations. @p best is NULL if no
- * candidate wins.
+ * Adds warnings about few seeds, a common learning rate, and rare evaluations. @p best is NULL if
+ * no candidate wins.
  */
 static void say_caveats(const place *at, dsgd_verdict *verdict, const candidate *best)
 {

@@ -18,7 +18,9 @@ typedef struct parser {
 } parser;
 
 enum {
-    /* argp key of the first option in a table; options with a letter use the letter as their key */
+    /*
+     * argp key of the first option in a table; an option with a letter uses this letter as its key
+     */
     FIRST_KEY = 256
 };
 
@@ -84,7 +86,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-/** Prints the options of a sub-command as JSON, without options of earlier versions. */
+/** Prints the options of a sub-command as JSON. Omits options of earlier versions. */
 static void print_json(const dsgd_syntax *syntax)
 {
     json_t *const options = json_array();

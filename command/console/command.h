@@ -1,7 +1,7 @@
 /**
  * @file command.h
- * Defines a sub-command of dsgd. A sub-command parses its words, prints its output and returns a
- * status; command/main.c prints the error.
+ * Defines the type of a sub-command of dsgd. A sub-command parses its words, prints its output and
+ * returns a status. If it fails, command/main.c prints the error.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 
 typedef struct dsgd_command {
     const char *name;
-    const char *usage; /* operands of the command, as `--help` prints them */
-    const char *summary; /* summary of the command, as `--help` prints it */
-    /* function that runs the command; words[0] is the command's name */
+    const char *usage; /* operands of the sub-command, as `--help` prints them */
+    const char *summary; /* summary of the sub-command, as `--help` prints it */
+    /* function that runs the sub-command; words[0] is the name of the sub-command */
     dsgd_status (*run)(int count, char **words, dsgd_error *error);
 } dsgd_command;

@@ -1,6 +1,6 @@
 /**
  * @file table.c
- * Lays out columns and lines of text. Widths count UTF-8 characters.
+ * Arranges columns and lines of text for printing. A width is a number of UTF-8 characters.
  */
 #include "command/console/table.h"
 
@@ -24,7 +24,7 @@ int dsgd_terminal_width(int descriptor, int otherwise)
     return width > DSGD_LINE_WIDTH ? DSGD_LINE_WIDTH : width;
 }
 
-/** Returns true if a UTF-8 character begins with this byte. */
+/** Returns true if this byte is the first byte of a UTF-8 character. */
 static bool begins(char byte)
 {
     return ((unsigned char)byte & 0xc0) != 0x80;
@@ -131,17 +131,17 @@ static bool is_number(const char *text)
 /** The layout of a printed column. */
 typedef struct layout {
     /*
-     * Widths in characters: the column, its widest cell, the longest word of its heading, and the
-     * smallest allowed width of the column.
+     * Widths in characters: of the column, of its widest cell, and of the longest word of its
+     * heading. The last number is the smallest allowed width of the column.
      */
     size_t width, cells, word, least;
     bool right; /* true if the column is right-aligned */
-    /* true if the current line belongs to the heading, which wraps and is never cut */
+    /* true if the current line belongs to the heading, which is wrapped but never cut */
     bool is_head;
-    const char *rest; /* rest of the current cell, which is not printed yet */
+    const char *rest; /* rest of the current cell that has not been printed yet */
 } layout;
 
-/** Returns the number of characters of the longest word in a text. */
+/** Returns the number of characters in the longest word of a text. */
 static size_t longest_word(const char *text)
 {
     size_t longest = 0, n = 0;
@@ -153,9 +153,10 @@ static size_t longest_word(const char *text)
 }
 
 /**
- * Returns the column that becomes narrower next. The widest column of the first non-empty group is
- * taken: wide columns, columns whose heading can wrap between words, columns whose heading is wider
- * than their cells, all columns. Returns NULL if no column can become narrower.
+ * Returns the column that becomes narrower next, or NULL if no column can become narrower. Searches
+ * four groups in this order: wide columns, columns whose heading can wrap between words, columns
+ * whose heading is wider than their cells, and all columns. Returns the widest column of the first
+ * group that is not empty.
  */
 static layout *to_narrow(layout *columns, size_t n)
 {
@@ -175,8 +176,8 @@ static layout *to_narrow(layout *columns, size_t n)
 }
 
 /**
- * Gives columns their natural widths, then makes columns narrower until a row fits into a line.
- * Numbers are never cut, but headings of numbers wrap.
+ * Gives columns their natural widths. Then makes columns narrower until a row fits into a line.
+ * Numbers are never cut, but the headings of numbers may wrap.
  */
 static layout *lay_out(const dsgd_columns *t)
 {
@@ -211,9 +212,9 @@ static layout *lay_out(const dsgd_columns *t)
 }
 
 /**
- * Returns the part of a cell that fits into the next line, and removes this part from the cell's
- * rest. If the rest is cut off, for example because a word is wider than the column, the part ends
- * in "...".
+ * Returns the part of a cell that fits into the next line. Removes this part from the rest of the
+ * cell. If text is cut off, for example because a word is wider than the column, the part ends in
+ * "...".
  */
 static char *take_line(const dsgd_columns *t, layout *c)
 {
@@ -237,7 +238,7 @@ static char *take_line(const dsgd_columns *t, layout *c)
 static bool print_line(const dsgd_columns *t, layout *columns)
 {
     bool more = false;
-    size_t owed = 0; /* number of blanks to print before the next text */
+    size_t owed = 0; /* number of blanks that must be printed before the next text */
     for (size_t k = 0; k < t->n_columns; k++) {
         layout *const c = &columns[k];
         char *const part = take_line(t, c);
@@ -294,8 +295,8 @@ void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width
     text = text == NULL ? "" : text;
     int column = (int)width_of(heading);
     const bool touches = column > 0 && column >= indent && heading[strlen(heading) - 1] != ' ';
-    if (touches && *text != '\0') { /* The text starts on the next line, because the heading and the
-                                     * text would look like one word. */
+    if (touches && *text != '\0') { /* The text starts on the next line, because otherwise the
+                                     * heading and the text would look like one word. */
         fprintf(stream, "%s\n%*s", heading, indent, "");
         column = indent;
     } else {

@@ -25,11 +25,15 @@ static bool is_free(const walk *w, const char *path)
     return false;
 }
 
-/** Reports a difference at @p place, and lists the keys that may be changed. */
+/**
+ * Returns an error about a difference at @p place. The message lists the keys that may be changed.
+ */
 static dsgd_status refuse(const walk *w, dsgd_yaml *place, const char *path, const char *what,
                           dsgd_yaml *given)
 {
-    enum { MOST_BYTES = 120 }; /* largest printed length of a value, in bytes */
+    enum {
+        MOST_BYTES = 120
+    }; /* largest number of bytes of a value that an error message contains */
     const char *const may = dsgd_listed(w->free_paths, " and ");
     return dsgd_yaml_fail(w->config, place, w->error,
                           "`%s` %s%.*s, but the task does not allow this change; allowed: %s", path,
@@ -47,7 +51,7 @@ static char *below(const char *path, const char *key)
 
 /**
  * Compares the values of all keys of the given mapping. If @p of_given is false, compares only the
- * values of keys that the given mapping lacks.
+ * values of the user's keys that the given mapping lacks.
  */
 static dsgd_status compare_keys(const walk *w, const char *path, dsgd_yaml *mine, dsgd_yaml *given,
                                 bool of_given)
@@ -76,7 +80,7 @@ static dsgd_status compare_elements(const walk *w, const char *path, dsgd_yaml *
     return DSGD_OK;
 }
 
-/** Returns true if two paths name the same file. Relative paths are relative to their documents. */
+/** Returns true if two paths name the same file. A relative path is relative to its document. */
 static bool name_one_file(const walk *w, const char *mine, const char *given)
 {
     struct stat a, b;
@@ -86,8 +90,8 @@ static bool name_one_file(const walk *w, const char *mine, const char *given)
 }
 
 /**
- * Compares the user's entry at a path with the given entry. An entry is NULL if it does not exist.
- * @p parent is the user's mapping or list that contains the entry, or would contain it.
+ * Compares the user's entry at a path with the entry of the given file. An entry is NULL if it does
+ * not exist. @p parent is the user's mapping or list that contains the entry, or would contain it.
  */
 static dsgd_status compare(const walk *w, dsgd_yaml *parent, const char *path, dsgd_yaml *mine,
                            dsgd_yaml *given)

@@ -1,6 +1,6 @@
 /**
  * @file config.c
- * Reads YAML files with libfyaml: opens files, finds entries and sweeps, and reports errors with
+ * Reads YAML files with libfyaml. Opens files, finds entries and sweeps, and reports errors with
  * their positions.
  */
 #include "command/experiment/config.h"
@@ -13,29 +13,33 @@
 
 struct dsgd_config {
     const char *path;
-    /* document; if --set adds a part, the part's meta data is the assignment */
+    /*
+     * document of the file; if option --set adds a part, the meta data of this part is the
+     * assignment
+     */
     struct fy_document *document;
     dsgd_sweep **sweeps;
     size_t n_sweeps;
-    dsgd_config *top; /* file that the user opened and that names this file, maybe indirectly; NULL
-                       * for the user's file */
-    dsgd_config *named; /* list of all files that the user's file names, linked by `next`; only in
-                         * the user's file */
+    dsgd_config *top; /* file that the user opened and that names this file directly or indirectly;
+                       * NULL for the user's file */
+    dsgd_config *named; /* linked list (member `next`) of all files that the user's file names; only
+                         * in the user's file */
     dsgd_config *next;
-    const char **data_files; /* array of n_data_files data files, and a NULL at the end; only in the
-                              * user's file */
+    const char **data_files; /* array of the paths of n_data_files data files, with NULL at the end;
+                              * only in the user's file */
     size_t n_data_files;
 };
 
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
 
 /**
- * Rejects bytes that are not UTF-8, and null bytes. libfyaml stops silently at such a byte, and
- * loops forever if the byte is in a directive.
+ * Rejects bytes that are not UTF-8, and null bytes. Without this check, libfyaml stops silently at
+ * such a byte. If the byte is in a directive, libfyaml loops forever.
  */
 static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd_error *error)
 {
-    size_t line = 1, begin = 0; /* number of the current line, and index of the line's first byte */
+    size_t line = 1, begin = 0; /* number of the current line, and index of the first byte of this
+                                 * line */
     for (size_t i = 0, length = 0; i < n; i += length) {
         length = dsgd_utf8_length(text + i, n - i);
         if (length == 0)
@@ -51,8 +55,8 @@ static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd
 enum { MOST_VALUES = 1000000, MOST_DEPTH = 256 };
 
 /**
- * Counts the values at and below a node, up to MOST_VALUES. Counts a value again for each alias
- * that repeats it. The depth limit ends circles of aliases, which fy_document_resolve() rejects
+ * Counts the values at and below a node, up to MOST_VALUES. If an alias repeats a value, counts the
+ * value again. The limit of the depth ends circles of aliases, which fy_document_resolve() rejects
  * later.
  */
 static void count_values(struct fy_node *node, int depth, size_t *n)
@@ -67,7 +71,9 @@ static void count_values(struct fy_node *node, int depth, size_t *n)
         count_values(e, depth + 1, n);
 }
 
-/** Reports why a text contains no document: invalid YAML or an empty file. */
+/**
+ * Returns an error if a text contains no document: the text is invalid YAML, or the file is empty.
+ */
 static dsgd_status no_document(const char *path, const char *text, struct fy_diag *diag,
                                dsgd_error *error)
 {
@@ -83,16 +89,16 @@ static dsgd_status no_document(const char *path, const char *text, struct fy_dia
         text[strspn(text, " \t\r\n")] == '\0' ? "%s: the file is empty" : "%s: invalid YAML", path);
 }
 
-/** Discards messages that libfyaml prints in addition to the errors that it collects. */
+/** Discards messages that libfyaml would print in addition to the errors that it collects. */
 static void print_nothing(struct fy_diag *diag, void *user, const char *text, size_t n)
 {
     (void)diag, (void)user, (void)text, (void)n;
 }
 
 /**
- * Returns a parser of a text. Its diagnostics *diag collect errors instead of printing them. The
- * text must live as long as the documents of the parser. A parser is needed because libfyaml never
- * frees the diagnostics of a document that is built without a parser.
+ * Returns a parser for a text. The parser collects errors in *diag instead of printing them. The
+ * text must exist as long as the documents of the parser. This parser is needed because libfyaml
+ * never frees the diagnostics of a document that is built without a parser.
  */
 static struct fy_parser *open_parser(const char *text, size_t n, struct fy_diag **diag)
 {
@@ -118,7 +124,7 @@ static void close_document(void *document)
 
 /**
  * Returns the only document of a text. Resolves the document's aliases unless @p path is NULL.
- * Returns NULL with an error if the text is not a single valid document.
+ * Returns NULL and sets an error if the text is not a single valid document.
  */
 static struct fy_document *parse(const char *path, const char *text, size_t n, dsgd_error *error)
 {
@@ -129,7 +135,7 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
     size_t n_values = 0;
     if (document != NULL && path != NULL)
         count_values(fy_document_root(document), 0, &n_values);
-    /* Search for a second document here, because a later search in libfyaml leaks memory. */
+    /* Search for a second document now, because a later search in libfyaml leaks memory. */
     struct fy_document *const second = document == NULL ? NULL : fy_parse_load_document(parser);
     if (second != NULL) {
         const struct fy_mark *const mark =
@@ -220,7 +226,7 @@ void dsgd_config_note_data(dsgd_config *config, const char *path)
         return;
     top->data_files =
         dsgd_keep_more(top->data_files, top->n_data_files + 2, sizeof *top->data_files);
-    /* The element after the last data file stays NULL. */
+    /* The element after the last data file remains NULL. */
     top->data_files[top->n_data_files++] = dsgd_xstrdup(path);
 }
 
@@ -229,7 +235,9 @@ const char *const *dsgd_config_data_files(const dsgd_config *config)
     return config->data_files;
 }
 
-/** Returns the first scalar at or below a node. Only scalars have a position in the file. */
+/**
+ * Returns the first scalar at or below a node, because only scalars have a position in the file.
+ */
 static struct fy_node *first_scalar(struct fy_node *node)
 {
     while (node != NULL && !fy_node_is_scalar(node)) {
@@ -242,8 +250,8 @@ static struct fy_node *first_scalar(struct fy_node *node)
 }
 
 /**
- * Returns the scalar whose position stands for the position of a node: the first scalar at or below
- * the node, or else the node's key.
+ * Returns the scalar whose position error messages print for a node. It is the first scalar at or
+ * below the node, or else the key of the node.
  */
 static struct fy_node *scalar_of(struct fy_node *node)
 {
@@ -262,8 +270,9 @@ dsgd_status dsgd_yaml_fail(dsgd_config *config, dsgd_yaml *entry, dsgd_error *er
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (size_t i = 0; i < config->n_sweeps; i++) /* Computed values of a range have no position in
-                                                   * the file, so use the position of the sweep. */
+    for (size_t i = 0; i < config->n_sweeps;
+         i++) /* The computed values of a range have no position
+               * in the file, so use the position of the sweep. */
         if (config->sweeps[i]->is_range &&
             dsgd_yaml_is_in(entry, dsgd_yaml_find(config->sweeps[i]->entry, "sweep")))
             entry = config->sweeps[i]->entry;
@@ -300,7 +309,7 @@ dsgd_yaml *dsgd_yaml_chosen_for(dsgd_config *config, dsgd_yaml *entry, const dsg
                            o->kind == DSGD_NUMBERS || o->kind == DSGD_TABLE;
         const char *const scales = dsgd_yaml_text(
             dsgd_yaml_chosen(config, dsgd_yaml_find(fy_node_get_parent(entry), "scale")));
-        /* With `scale`, the swept number is a factor, which has no unit. */
+        /* If the option `scale` is set, the swept number is a factor, which has no unit. */
         sweep->unit = dsgd_find_word(yes, scales) >= 0 ? NULL : o->unit;
     }
     return dsgd_yaml_chosen(config, entry);
@@ -332,8 +341,8 @@ dsgd_yaml **dsgd_yaml_elements(dsgd_yaml *entry, size_t *n)
 }
 
 /**
- * Ends the process if libfyaml lacked memory for a text. libfyaml returns NULL in this case, and
- * also if a node has no text.
+ * Ends the process if libfyaml had too little memory for a text. libfyaml returns NULL in this
+ * case, but also if a node has no text.
  */
 static void check_memory(const char *text)
 {
@@ -347,7 +356,7 @@ const char *dsgd_yaml_text(dsgd_yaml *entry)
     const char *const text =
         entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
     check_memory(text);
-    /* If memory is short, libfyaml returns an empty text instead of NULL. */
+    /* If memory is short, libfyaml may return an empty text instead of NULL. */
     if (text != NULL && *text == '\0' && fy_node_get_scalar_length(entry) > 0)
         dsgd_no_memory();
     return text;
@@ -413,7 +422,7 @@ void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list)
 {
     void *iterator = NULL;
     struct fy_node_pair *const pair = fy_node_mapping_iterate(sweep->entry, &iterator);
-    /* Copy the text, because the nodes of the config refer to it. */
+    /* Copy the text, because nodes of the config point to its characters. */
     struct fy_node *const values =
         fy_node_build_from_string(config->document, dsgd_xstrdup(list), FY_NT);
     DSGD_ASSERT(values != NULL && fy_node_pair_set_value(pair, values) == 0, "no list: %s", list);

@@ -1,6 +1,6 @@
 /**
  * @file edit.c
- * Applies assignments of `--set a.b.c=value` to a document.
+ * Applies assignments such as `--set a.b.c=value` to a document.
  */
 #include "command/experiment/config.h"
 
@@ -8,7 +8,8 @@
 #include <libfyaml.h>
 
 /**
- * Returns the entry that the first key or index of the path a.b.c names, or NULL if none exists.
+ * Returns the entry for the first key or index of the path a.b.c. Returns NULL if the entry does
+ * not exist.
  */
 static struct fy_node *step(struct fy_node *node, const char *path)
 {
@@ -19,7 +20,9 @@ static struct fy_node *step(struct fy_node *node, const char *path)
     return is_index ? fy_node_sequence_get_by_index(node, atoi(key)) : NULL;
 }
 
-/** Returns nested mappings as YAML: `c: {d: v}` for the keys "c.d" and the value v. */
+/**
+ * Returns nested mappings as YAML. For example, the keys "c.d" and the value v give `c: {d: v}`.
+ */
 static char *nested(const char *keys, const char *value)
 {
     const char *const dot = strchr(keys, '.');
@@ -28,7 +31,9 @@ static char *nested(const char *keys, const char *value)
     return dsgd_xprintf("%.*s: {%s}", (int)(dot - keys), keys, nested(dot + 1, value));
 }
 
-/** Returns true if a value contains an alias. Aliases in the file are already resolved. */
+/**
+ * Returns true if a value contains an alias. The aliases in the file have already been resolved.
+ */
 static bool has_alias(struct fy_node *node)
 {
     void *iterator = NULL;
@@ -43,18 +48,18 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
                 const char *assignment)
 {
     struct fy_document *const document = fy_node_document(mapping);
-    /* Copy the texts, because the nodes of the config refer to them. */
+    /* Copy the texts, because nodes of the config point to their characters. */
     struct fy_node *const node = fy_node_build_from_string(document, dsgd_xstrdup(value), FY_NT);
     if (node == NULL)
         return false;
     struct fy_node_pair *const old = fy_node_mapping_lookup_pair_by_simple_key(mapping, key, FY_NT);
-    /* Remove the old value, because libfyaml would extend an old list. */
+    /* Remove the old value, because libfyaml would append new elements to an old list. */
     if (old != NULL)
         fy_node_free(fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(old)));
     struct fy_node *const name = fy_node_create_scalar_copy(document, key, FY_NT);
     if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0) {
-        fy_node_free(name); /* Discard the new key, because an equal key exists, maybe with other
-                             * blanks. */
+        fy_node_free(name); /* Discard the new key, because an equal key already exists. Only the
+                             * blanks may differ. */
         fy_node_free(node);
         return false;
     }
@@ -64,8 +69,8 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
 }
 
 /**
- * Returns the key by which a platform (`name`) or a workload (`like`) names its base. Returns NULL
- * if the path a.b.c is in neither.
+ * Returns the key with which a platform (`name`) or a workload (`like`) names its base. Returns
+ * NULL if the path a.b.c is neither in a platform nor in a workload.
  */
 static const char *key_of_name(const char *path)
 {
@@ -91,11 +96,11 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     for (struct fy_node *next = NULL;
          (dot = strchr(rest, '.')) != NULL && (next = step(place, rest)) != NULL; rest = dot + 1) {
         outer = place;
-        place = next; /* deepest existing entry of the path */
+        place = next; /* deepest entry of the path that exists */
     }
     const char *value = equals + 1;
     const bool departs =
-        /* The platform or workload is only a name, such as piz-daint. */
+        /* The value of platform or workload is only a name, such as piz-daint. */
         outer == root && fy_node_is_scalar(place) && key_of_name(keys) != NULL;
     if (departs) {
         value = dsgd_xprintf("{%s: \"%s\", %s}", key_of_name(keys), fy_node_get_scalar0(place),
@@ -132,7 +137,8 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
     dsgd_keep_for(free, written);
     *text = dsgd_xprintf("%s\n", written);
     /*
-     * libfyaml writes some keys, such as %c, without quotes, although it needs quotes to read them.
+     * libfyaml writes some keys, such as %c, without quotes. It cannot read these keys without
+     * quotes.
      */
     if (dsgd_config_document(*text) != NULL)
         return DSGD_OK;

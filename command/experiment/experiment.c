@@ -16,8 +16,8 @@ static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_
                                          DSGD_PLACEMENT_OUTER, NULL};
 
 /**
- * Keys that each algorithm can set in addition to its own options. They override the experiment's
- * values of these keys.
+ * Keys that each algorithm can set in addition to its own options. They have priority over the
+ * experiment's values of these keys.
  */
 static const dsgd_option entry_options[] = {
     DSGD_OPTION_STRING(dsgd_planned_run, label,
@@ -116,8 +116,8 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, dsgd_pla
 }
 
 /**
- * Reads an algorithm, its label in the results, and its own values for optimizer, exchanges and
- * failures.
+ * Reads an algorithm and its label in the results. Also reads the algorithm's own values for
+ * optimizer, exchanges and failures.
  */
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_yaml *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
@@ -140,18 +140,18 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_yaml *entry, dsgd_pl
 /* --- the list of runs ------------------------------------------------------------------------- */
 
 /**
- * A sweep. It applies to a run unless the sweep is inside a list element that the run did not
- * choose.
+ * A sweep. It applies to all runs unless the sweep is inside an element of a list. It then applies
+ * only to runs that use this element.
  */
 typedef struct swept {
     dsgd_sweep *sweep;
-    size_t axis, element; /* list that contains the sweep, and index of the element; DSGD_N_AXES if
-                           * no list contains it */
+    size_t axis, element; /* axis: list that contains the sweep, DSGD_N_AXES if no list contains it;
+                           * element: index of the list's element */
 } swept;
 
 /** A position in the product of all lists: the chosen element of each list, and the sweeps. */
 typedef struct odometer {
-    dsgd_yaml **elements[DSGD_N_AXES]; /* array of n elements for each list; if the file lacks a
+    dsgd_yaml **elements[DSGD_N_AXES]; /* array of the n elements of each list; if the file lacks a
                                         * list, its only element is NULL */
     size_t chosen[DSGD_N_AXES], n[DSGD_N_AXES];
     swept *sweeps; /* array of n_columns sweeps */
@@ -162,7 +162,7 @@ static bool applies(const odometer *o, const swept *s)
     return s->axis == DSGD_N_AXES || o->chosen[s->axis] == s->element;
 }
 
-/** Finds the list element that contains each sweep. */
+/** Finds the list and the list element that contain each sweep. */
 static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps)
 {
     o->sweeps = dsgd_keep(experiment->n_columns, sizeof *o->sweeps);
@@ -175,7 +175,7 @@ static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **s
     }
 }
 
-/** Returns the number of runs that the lists and sweeps produce. */
+/** Returns the number of runs that all lists and sweeps together produce. */
 static double count_runs(const dsgd_experiment *experiment, const odometer *o)
 {
     double n_runs = 1;
@@ -194,8 +194,8 @@ static double count_runs(const dsgd_experiment *experiment, const odometer *o)
 }
 
 /**
- * Returns true if the next run has the same element of list @p axis as the last run, and no sweep
- * changes that element.
+ * Returns true if the next run has the same element of list @p axis as the last run, and if no
+ * sweep changes this element.
  */
 static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t axis)
 {
@@ -207,8 +207,8 @@ static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t
 }
 
 /**
- * Reads the run at the current position. Copies the platform or workload of the previous run if it
- * is equal.
+ * Reads the run at the current position. If the platform or workload equals that of the previous
+ * run, copies it.
  */
 static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o,
                             dsgd_planned_run *run, dsgd_error *error)
@@ -252,7 +252,7 @@ static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o
 static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    /* true if the run differs from the last run only in its seed */
+    /* true if the new run differs from the last run only in its seed */
     bool by_seed_alone = experiment->n_columns == 0;
     for (size_t a = 0; a < DSGD_N_AXES; a++)
         by_seed_alone = by_seed_alone && (a == DSGD_AXIS_SEED || is_same(experiment, o, a));
@@ -276,8 +276,8 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
 }
 
 /**
- * Adds all runs for the lists from the i-th on: loops over the lists' elements, then over the
- * values of the sweeps that apply.
+ * Adds all runs for list number i and all later lists. Loops over the elements of the list, then
+ * over the values of the sweeps that apply.
  */
 static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t i, dsgd_error *error)
 {
@@ -292,7 +292,7 @@ static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t i, d
     return DSGD_OK;
 }
 
-/** Finds the lists of the file, and checks that required lists exist. */
+/** Finds the lists of the experiment file. Checks that all required lists exist. */
 static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
@@ -337,7 +337,7 @@ static const char *column_of(const dsgd_sweep *sweep)
     const char *const path = sweep->path;
     if (strcmp(path, platform_option->name) == 0 || strcmp(path, "network") == 0 ||
         strcmp(path, workload_option->name) == 0) /* The results already have columns for the names
-                                                   * of platform and workload. */
+                                                   * of platform and workload, so skip this name. */
         return dsgd_xprintf("swept.%s", path);
     const dsgd_unit *const unit = sweep->is_number ? dsgd_unit_named(sweep->unit) : NULL;
     if (unit != NULL && unit->column != NULL && !dsgd_ends_with(path, unit->word))

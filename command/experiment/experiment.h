@@ -1,7 +1,8 @@
 /**
  * @file experiment.h
- * Represents an experiment file as a list of runs: the product of its platforms, workloads, worker
- * counts, algorithms, seeds and sweeps, in this order. The last factor varies fastest.
+ * Represents an experiment file as a list of runs. The runs are the product of its platforms,
+ * workloads, worker counts, algorithms, seeds and sweeps, in this order. The last factor varies
+ * fastest.
  */
 #pragma once
 
@@ -14,7 +15,10 @@
  */
 enum { DSGD_MOST_RUNS = 100000 };
 
-/** The lists of an experiment file whose product gives the runs. The first list varies slowest. */
+/**
+ * The lists of an experiment file. The runs are the product of these lists. The first list varies
+ * slowest.
+ */
 typedef enum dsgd_axis {
     DSGD_AXIS_PLATFORM,
     DSGD_AXIS_WORKLOAD,
@@ -28,7 +32,7 @@ typedef enum dsgd_axis {
 typedef struct dsgd_planned_run {
     const char *name; /* name of the experiment; NULL if the file has no name */
     const char *task; /* task file for `dsgd task`; NULL if the experiment names no task */
-    int64_t workers, seed; /* number of workers and seed, as in the file */
+    int64_t workers, seed; /* number of workers and seed, as the file contains them */
     dsgd_run_config config;
     dsgd_platform platform;
     dsgd_workload workload;
@@ -36,10 +40,10 @@ typedef struct dsgd_planned_run {
     dsgd_spec algorithm;
     /* label of the algorithm in the results; the algorithm's name if the file gives no label */
     const char *label;
-    const char *platform_name, *workload_name; /* names of platform and workload as in the file, or
-                                                * "inline" */
-    size_t chosen[DSGD_N_AXES]; /* index of the run's element in each list */
-    const char **swept; /* array of n_columns swept values; a value is NULL if the sweep does not
+    const char *platform_name, *workload_name; /* names of platform and workload as the file
+                                                * contains them, or "inline" */
+    size_t chosen[DSGD_N_AXES]; /* index of the element that the run uses in each list */
+    const char **swept; /* array of n_columns swept values; an element is NULL if its sweep does not
                          * apply to this run */
     /*
      * Index of the original run if this run is a variation (command/studies/sensitivity.h), else

@@ -1,6 +1,6 @@
 /**
  * @file data.c
- * Reads the data of a report, and writes texts and tables as HTML.
+ * Reads the data of a report. Also contains functions that write texts and tables as HTML.
  */
 #include "command/analysis/report/data.h"
 #include "command/runs/manifest.h"
@@ -28,7 +28,7 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
 
 /* --- HTML ------------------------------------------------------------------------------------- */
 
-/** Writes a text to HTML: escapes special characters, and removes control characters. */
+/** Writes a text as HTML. Escapes special characters and removes control characters. */
 static void put_text(FILE *html, const char *text)
 {
     static const char *const escaped[256] = {

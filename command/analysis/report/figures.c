@@ -1,6 +1,6 @@
 /**
  * @file figures.c
- * Includes the SVG files of `dsgd plot` in an HTML page.
+ * Includes the SVG files of `dsgd plot` in the HTML page of a report.
  */
 #include <ctype.h>
 #include <sys/stat.h>
@@ -11,15 +11,15 @@
 #include "command/analysis/report/data.h"
 
 /**
- * Texts that precede names in SVG. Each name gets a prefix, because a page has several figures
- * whose names could be equal.
+ * Texts that precede a name in SVG. Each name gets a prefix, because different figures of a page
+ * may use equal names.
  */
 static const char *const references[] = {" id='",    " id=\"", "href='#",
                                          "href=\"#", "url(#",  "url('#"};
 
 /**
- * Writes the content of an svg element. Adds the prefix of figure @p k to names, and removes
- * gnuplot's titles.
+ * Writes the content of an svg element. Adds the prefix of figure @p k to names. Removes gnuplot's
+ * titles.
  */
 static void write_inside(FILE *html, const char *text, const char *end, size_t k)
 {
@@ -43,7 +43,7 @@ static void write_inside(FILE *html, const char *text, const char *end, size_t k
     }
 }
 
-/** Returns the viewBox of an SVG, such as "0 0 760 480", or "" if it has none. */
+/** Returns the viewBox of an SVG, such as "0 0 760 480". Returns "" if the SVG has no viewBox. */
 static const char *box_of(const char *svg)
 {
     static const char mark[] = "viewBox=\"";
@@ -59,7 +59,9 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     const char *const start = strstr(svg, "<svg");
     const char *const end = start == NULL ? NULL : strstr(start, "</svg>");
     const char *const box = end == NULL ? "" : box_of(start);
-    /* Reject a file with scripts or foreign objects, because it is not from gnuplot. */
+    /*
+     * Reject a file that contains scripts or foreign objects, because gnuplot does not write them.
+     */
     if (*box == '\0' || strcasestr(svg, "<script") != NULL ||
         strcasestr(svg, "<foreignObject") != NULL)
         return false;
@@ -89,8 +91,8 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
 }
 
 /**
- * Returns true if all figures are at least as new as runs.csv, and were drawn with target @p target
- * ("" for no target).
+ * Returns true if all figures are at least as new as runs.csv and were drawn with the target @p
+ * target ("" for no target).
  */
 static bool are_fresh(const char *folder, const char *target)
 {
@@ -111,7 +113,10 @@ static bool are_fresh(const char *folder, const char *target)
     return fresh;
 }
 
-/** Returns true if a figure is the main figure: the first of `answers` that exists. */
+/**
+ * Returns true if a figure is the main figure, which is the first existing figure in the list
+ * `answers`.
+ */
 static bool is_answer(const char *name, char *const *names)
 {
     static const char *const answers[] = {"phase", "headline", "throughput"};
@@ -136,7 +141,7 @@ const char *dsgd_report_draw(const dsgd_report *report, const char *target)
 
 size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
 {
-    /* largest sizes of a figure and of all figures in bytes; larger pages open slowly */
+    /* largest size of a figure, and of all figures together, in bytes; larger pages open slowly */
     enum { MOST_BYTES = 3 << 18, MOST_BYTES_OF_ALL = 2 << 20 };
     const char *const figures = dsgd_xprintf("%s/figures", report->folder);
     char **const names = dsgd_folder_names(figures, ".svg");

@@ -1,6 +1,6 @@
 /**
  * @file report.c
- * Implements `dsgd report`: writes the results of a folder as one self-contained HTML page.
+ * Implements `dsgd report`. It writes the results of a folder as one self-contained HTML page.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -14,11 +14,12 @@
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** A quantity in the tables of a report. */
+/** A quantity that is a column in the tables of a report. */
 typedef struct quantity {
-    const char *head, *column; /* heading, and column of runs.csv; NULL for the speed-up */
+    const char *head, *column; /* heading, and column of runs.csv; the column is NULL for the speed-
+                                * up */
     double factor; /* factor from the unit of the column to the unit of the heading */
-    const double *x; /* number of each row of runs.csv */
+    const double *x; /* array with the number of each row of runs.csv */
 } quantity;
 
 static const char unknown[] = "unknown";
@@ -32,12 +33,13 @@ static const char *cell_of(const dsgd_report *r, const quantity *q, const dsgd_f
     return *text == '\0' ? unknown : text;
 }
 
-/** Writes a table of quantities. Leaves out quantities that are unknown for all points. */
+/** Writes a table of quantities. Omits quantities that are unknown for all points. */
 static void write_quantities(FILE *html, const dsgd_report *r, const char *caption, quantity *all,
                              size_t n_all)
 {
     const char *same = NULL;
-    size_t n_texts = 0; /* number of text columns before the numbers */
+    size_t n_texts =
+        0; /* number of columns with texts, which come before the columns with numbers */
     dsgd_columns t = {.n_rows = 0};
     for (quantity *q = all; q < all + n_all; q++)
         q->x = q->column == NULL ? NULL : dsgd_frame_numbers(&r->frame, q->column);
@@ -51,7 +53,7 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
     }
     for (quantity *q = all; q < all + n_all; q++)
         if (q->column == NULL)
-            /* Remove the column of speed-ups if only the baseline has a value. */
+            /* Remove the column of speed-ups if only the baseline has a speed-up. */
             dsgd_columns_fold(&t, q->head, unknown, &same);
         else
             dsgd_columns_hide(&t, q->head, unknown);
@@ -62,7 +64,10 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
 
 /* --- numbers up to a target ------------------------------------------------------------------- */
 
-/** Returns the accuracy at which runs end, as a target, or NULL if runs do not end by accuracy. */
+/**
+ * Returns the accuracy at which runs end, as the text of a target. Returns NULL if runs do not end
+ * at an accuracy.
+ */
 static const char *target_of_runs(const dsgd_report *report)
 {
     const double accuracy = json_number_value(
@@ -72,7 +77,8 @@ static const char *target_of_runs(const dsgd_report *report)
 
 /**
  * Writes the table of a target, with the same errors as `dsgd compare`. If @p given is NULL, the
- * target is the accuracy at which runs end, if runs end by accuracy and have curves.
+ * target is the accuracy at which runs end. If runs do not end at an accuracy or have no curves,
+ * writes no table.
  */
 static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *given,
                                 dsgd_error *error)
@@ -121,7 +127,7 @@ static void write_warnings(FILE *html, const dsgd_report *r)
     fputs(s.n == 0 ? "" : "</ul>\n", html);
 }
 
-/** Writes the verdict of each setting. If there are several settings, writes a summary first. */
+/** Writes the verdict of each setting. If there are several settings, first writes a summary. */
 static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *target,
                                  dsgd_error *error)
 {

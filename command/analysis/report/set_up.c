@@ -1,14 +1,17 @@
 /**
  * @file set_up.c
- * Writes the last two sections of a report: the experiment with its cluster, workload and
- * algorithms, and how to reproduce it.
+ * Writes the last two sections of a report. One section describes the experiment with its cluster,
+ * workload and algorithms. The other section explains how to reproduce the experiment.
  */
 #include "base/csv.h"
 #include "base/option.h"
 #include "command/analysis/report/data.h"
 #include "command/runs/swept.h"
 
-/** Returns the distinct values of a column in the order of their first rows, as "a, b and c". */
+/**
+ * Returns the distinct values of a column as a text such as "a, b and c". The values have the order
+ * of their first rows.
+ */
 static const char *values_of(const dsgd_report *r, const char *column)
 {
     const size_t k = dsgd_csv_column(&r->runs, column);
@@ -36,8 +39,8 @@ static void write_question(FILE *html, const dsgd_report *r)
 }
 
 /**
- * Writes a value of the manifest: a word as a text, other values as JSON. Writes nothing if the
- * value is missing.
+ * Writes a value of the manifest. Writes a word as a text and other values as JSON. Writes nothing
+ * if the value is missing.
  */
 static void write_fact(FILE *html, const char *name, const json_t *value)
 {
