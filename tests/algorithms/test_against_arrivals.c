@@ -80,7 +80,7 @@ static support_pair *pair_of(const char *algorithm, int i)
 
 SUITE(against_arrivals, "late", .seconds = 120);
 
-/** _i selects the number of workers, the end of the run and the slack. */
+/** The loop variable _i selects the number of workers, the end of the run and the slack. */
 TEST_RANGE(ssp, 0, 4 * N_CASES)
 {
     static const long slacks[] = {0, 1, 3, -1};
@@ -92,7 +92,8 @@ TEST_RANGE(ssp, 0, 4 * N_CASES)
 }
 
 /**
- * _i selects the number of workers, the end of the run, the number of backup workers and the rule.
+ * The loop variable _i selects the number of workers, the end of the run, the number of backup
+ * workers and the rule.
  */
 TEST_RANGE(backup_workers, 0, 6 * N_CASES)
 {
@@ -107,7 +108,7 @@ TEST_RANGE(backup_workers, 0, 6 * N_CASES)
     expect_same(t);
 }
 
-/** _i selects the number of workers, the end of the run and the batch. */
+/** The loop variable _i selects the number of workers, the end of the run and the batch. */
 TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS)
 {
     static const long batches[] = {1, 3, -1, 11};
@@ -121,7 +122,7 @@ TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS)
     expect_same(t);
 }
 
-/** _i selects the number of workers, the end of the run and the delay. */
+/** The loop variable _i selects the number of workers, the end of the run and the delay. */
 TEST_RANGE(ringmaster, 0, 4 * N_CASES)
 {
     static const long delays[] = {1, 3, -1, -2};
@@ -140,7 +141,7 @@ TEST_RANGE(ringmaster, 0, 4 * N_CASES)
     expect_same(t);
 }
 
-/** _i selects the number of workers, the end of the run and the options. */
+/** The loop variable _i selects the number of workers, the end of the run and the options. */
 TEST_RANGE(async_local_sgd, 0, 5 * N_CASES)
 {
     static const struct {
@@ -196,8 +197,8 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
 
 /**
  * One of eight workers is a hundred times slower. The model that it fetched first is still the
- * start model, which no server has any more. Evaluations must use the server's model. _i selects
- * the algorithm.
+ * start model, which no server has any more. Evaluations must use the server's model. The loop
+ * variable _i selects the algorithm.
  */
 TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4)
 {
@@ -243,8 +244,8 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4)
 
 /**
  * All workers arrive within the grace period of the first worker, so N = P arrivals are one
- * Nesterov step, as in DiLoCo. _i selects the number of workers, and whether they differ by a
- * millisecond.
+ * Nesterov step, as in DiLoCo. The loop variable _i selects the number of workers, and whether they
+ * differ by a millisecond.
  */
 TEST_RANGE(async_local_sgd_at_equal_speeds_is_diloco, 0, 4)
 {
@@ -282,8 +283,8 @@ static bool anywhere(const emulation_problem *p, int i, int j)
 }
 
 /**
- * The server of DSGD-AAU has no model. It only names the workers that mix. _i selects the number of
- * workers, the end of the run and the graph.
+ * The server of DSGD-AAU has no model. It only names the workers that mix. The loop variable _i
+ * selects the number of workers, the end of the run and the graph.
  */
 TEST_RANGE(dsgd_aau, 0, 2 * N_CASES)
 {

@@ -119,7 +119,8 @@ static void pick_graph(const twin *t, const char *kind)
 static const char *const kinds[] = {"ring",     "torus",    "exponential",
                                     "matching", "complete", "edges"};
 
-/** _i selects the graph, the number of rounds and the order of mixing and local step. */
+/** The loop variable _i selects the graph, the number of rounds and the order of mixing and local
+ * step. */
 TEST_RANGE(d_psgd, 0, 36)
 {
     twin *const t = twin_new("d_psgd");
@@ -132,7 +133,7 @@ TEST_RANGE(d_psgd, 0, 36)
     expect_same(t);
 }
 
-/** _i selects the number of workers, the graph and the form. */
+/** The loop variable _i selects the number of workers, the graph and the form. */
 TEST_RANGE(gradient_tracking, 0, 24)
 {
     static const struct {
@@ -305,7 +306,7 @@ TEST_RANGE(drop_compute, 0, 2)
     ck_assert_double_eq_tol(support_ok(t->c)->result.samples, whole * t->c->workload.samples, 1e-9);
 }
 
-/* --- runs of one and two workers -------------------------------------------------------------- */
+/* --- Tests of runs with one or two workers ---------------------------------------------------- */
 
 /** A worker that makes momentum SGD, in an emulation. */
 typedef struct learner {
@@ -393,7 +394,7 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0] };
 
 /* --- top_k ------------------------------------------------------------------------------------ */
 
-/** _i selects the number of workers, the density and the momentum correction. */
+/** The loop variable _i selects the number of workers, the density and the momentum correction. */
 TEST_RANGE(top_k, 0, 4 * N_COUNTS)
 {
     static const double density[] = {0.01, 0.2, 0.5};
@@ -412,7 +413,7 @@ TEST_RANGE(top_k, 0, 4 * N_COUNTS)
     expect_same(t);
 }
 
-/* --- sums of compressed vectors --------------------------------------------------------------- */
+/* --- Tests of sums of compressed vectors ------------------------------------------------------ */
 
 static double drawn(oracle_place at, size_t index)
 {
@@ -455,7 +456,8 @@ static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
 
 /**
  * Tests that the workers get the sum of the compressed values. With feedback, the values that were
- * left out are sent later. _i selects the form, the number of workers and the encoding.
+ * left out are sent later. The loop variable _i selects the form, the number of workers and the
+ * encoding.
  */
 TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
 {
@@ -473,8 +475,8 @@ TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
 
 /**
  * Tests that Ok-Topk equals the encoding top_k with reduction and feedback: a worker keeps the
- * values that the sum leaves out. _i selects the number of workers, the number of chunks and the
- * form.
+ * values that the sum leaves out. The loop variable _i selects the number of workers, the number of
+ * chunks and the form.
  */
 TEST_RANGE(ok_topk, 0, 3 * N_COUNTS)
 {
@@ -490,7 +492,7 @@ TEST_RANGE(ok_topk, 0, 3 * N_COUNTS)
     expect_same(t);
 }
 
-/** _i selects the number of workers and the encoding. */
+/** The loop variable _i selects the number of workers and the encoding. */
 TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS)
 {
     const size_t e = (size_t)_i / N_COUNTS;
@@ -536,7 +538,8 @@ static void cut_into_matrices(size_t pieces, size_t rank)
     }
 }
 
-/** _i selects the number of workers, the form, the rank and the number of chunks. */
+/** The loop variable _i selects the number of workers, the form, the rank and the number of chunks.
+ */
 TEST_RANGE(power_sgd, 0, 8 * N_COUNTS)
 {
     static const size_t ranks[] = {1, 2, 1, 1};
@@ -559,7 +562,7 @@ TEST_RANGE(power_sgd, 0, 8 * N_COUNTS)
 
 /* --- CHOCO-SGD -------------------------------------------------------------------------------- */
 
-/** _i selects the number of workers, the graph and the encoding. */
+/** The loop variable _i selects the number of workers, the graph and the encoding. */
 TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS)
 {
     const size_t e = (size_t)(_i / N_COUNTS % N_ENCODINGS);
@@ -575,7 +578,7 @@ TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS)
 
 /* --- groups and fragments --------------------------------------------------------------------- */
 
-/** _i selects the number of workers and the options. */
+/** The loop variable _i selects the number of workers and the options. */
 TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS)
 {
     static const struct {
@@ -599,7 +602,8 @@ TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS)
     expect_same(t);
 }
 
-/** _i selects the averages between and inside clusters, and the number of workers. */
+/** The loop variable _i selects the averages between and inside clusters, and the number of
+ * workers. */
 TEST_RANGE(hierarchical, 0, 24)
 {
     static const int workers[] = {12, 9, 8, 3}, clusters[] = {4, 3, 1, 3};

@@ -24,7 +24,7 @@ enum { N_COUNTS = SUPPORT_SLOW ? 3 : 8 };
 
 SUITE(algorithms, "conformance", .seconds = 20);
 
-/** _i selects the algorithm and the number of workers. */
+/** The loop variable _i selects the algorithm and the number of workers. */
 TEST_RANGE(ends_at_every_count_that_it_accepts, 0, support_n_algorithms() * N_COUNTS)
 {
     support_case *c = irregular(_i / N_COUNTS, counts[_i % N_COUNTS]);
@@ -248,7 +248,7 @@ TEST(local_evaluations_equal_those_of_each_worker_by_itself)
  * 64 workers learn independently. The model of each worker is evaluated on the whole test set, or
  * on half of it. For any models, half the width of the interval of the mean is at most 0.00173. A
  * sample that affects all models equally causes no error, so every mean must lie in its interval.
- * _i is the seed.
+ * The loop variable _i is the seed.
  */
 TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7)
 {
@@ -347,7 +347,7 @@ static void lost_work(dsgd_node *self)
 
 TEST_ALGORITHM(lost, .work = lost_work);
 
-/** _i selects the verb that a worker calls with this rank. */
+/** The loop variable _i selects the verb that a worker calls with this rank. */
 TEST_RANGE(a_rank_out_of_range_cannot_be_a_peer, 0, 5)
 {
     support_case *c = support_of(&lost, 4);

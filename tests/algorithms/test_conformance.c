@@ -398,7 +398,7 @@ TEST_RANGE(servers_outlive_a_worker, 0, 3)
     ck_assert_double_gt(got->result.virtual_s, 30);
 }
 
-/* --- values for different forms of the exchange ----------------------------------------------- */
+/* --- Tests of values with different settings of the exchange ---------------------------------- */
 
 /**
  * Tests that chunks and overlap do not change the models if no worker is late. This must hold for

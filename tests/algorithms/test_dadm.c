@@ -97,7 +97,8 @@ SUITE(dadm, "dadm", .seconds = 60);
 
 static const int worker_counts[] = {1, 2, 5, 10};
 
-/** _i selects the number of workers, the period and the way to combine changes. */
+/** The loop variable _i selects the number of workers, the period and the way to combine changes.
+ */
 TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16)
 {
     const int workers = worker_counts[_i % 4];
@@ -143,8 +144,8 @@ static double off_after(support_case *c, double steps, const double *best)
 
 /**
  * Tests that DADM reaches the optimum also with momentum, because a dual variable changes by the
- * change of the model. Runs end at the end of a round. _i selects the number of workers, the way to
- * combine changes, and momentum.
+ * change of the model. Runs end at the end of a round. The loop variable _i selects the number of
+ * workers, the way to combine changes, and momentum.
  */
 TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12)
 {

@@ -65,7 +65,7 @@ enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 SUITE(emulation, "late", .seconds = 120);
 
-/** _i selects the number of steps, the order and the number of chunks. */
+/** The loop variable _i selects the number of steps, the order and the number of chunks. */
 TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS)
 {
     const bool cta = _i / N_LENGTHS % 2 == 1;
@@ -87,7 +87,8 @@ static double ring_weight(const emulation_problem *p, int i, int j, long step)
     return near ? 1.0 / (p->workers < 3 ? p->workers : 3) : 0;
 }
 
-/** _i selects the number of steps, the order, and the numbers of chunks and workers. */
+/** The loop variable _i selects the number of steps, the order, and the numbers of chunks and
+ * workers. */
 TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS)
 {
     static const int workers[] = {8, 7, 2, 1};
@@ -132,7 +133,7 @@ static void wagma_case(int i, bool cta)
     ck_assert_double_lt(t->result.contribution_versions.max, (double)o.period);
 }
 
-/** _i selects the number of steps, the options and the number of chunks. */
+/** The loop variable _i selects the number of steps, the options and the number of chunks. */
 TEST_RANGE(wagma_after_the_local_step, 0, 2 * N_LENGTHS * N_WAGMAS)
 {
     wagma_case(_i, false);
@@ -160,7 +161,7 @@ static const emulation_eager_options eagers[] = {
 };
 enum { N_EAGERS = sizeof eagers / sizeof eagers[0] };
 
-/** _i selects the number of steps, the options and the number of chunks. */
+/** The loop variable _i selects the number of steps, the options and the number of chunks. */
 TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS)
 {
     const emulation_eager_options o = eagers[_i / N_LENGTHS % N_EAGERS];
@@ -176,7 +177,7 @@ TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS)
     expect_same_versions(t);
 }
 
-/** _i selects the number of steps, the delay and the number of chunks. */
+/** The loop variable _i selects the number of steps, the delay and the number of chunks. */
 TEST_RANGE(dasgd, 0, 8 * N_LENGTHS)
 {
     static const long tau[] = {4, 4, 3, 5}, d[] = {1, 4, 0, 2};
@@ -188,7 +189,7 @@ TEST_RANGE(dasgd, 0, 8 * N_LENGTHS)
     expect_same(t);
 }
 
-/** _i selects the number of steps and the period. */
+/** The loop variable _i selects the number of steps and the period. */
 TEST_RANGE(easgd, 0, 2 * N_LENGTHS)
 {
     const long period = 1 + 3 * (_i / N_LENGTHS);
@@ -202,8 +203,8 @@ TEST_RANGE(easgd, 0, 2 * N_LENGTHS)
 
 /**
  * Tests that the centre is evaluated. If beta is 0, the elastic force is 0, and the centre keeps
- * its start value. This must also hold if all workers have a copy of the centre. _i selects the
- * algorithm.
+ * its start value. This must also hold if all workers have a copy of the centre. The loop variable
+ * _i selects the algorithm.
  */
 TEST_RANGE(a_synchronous_centre_is_evaluated, 0, 2)
 {
@@ -221,7 +222,7 @@ static void expect_ages(const support_outcome *got, const emulation_lag *lag)
     ck_assert_double_eq(got->result.gradient_staleness_max, lag->max);
 }
 
-/** _i selects the number of steps, the period and the number of chunks. */
+/** The loop variable _i selects the number of steps, the period and the number of chunks. */
 TEST_RANGE(downpour, 0, 4 * N_LENGTHS)
 {
     const long period = 1 + 2 * (_i / N_LENGTHS % 2);
@@ -237,8 +238,8 @@ TEST_RANGE(downpour, 0, 4 * N_LENGTHS)
  * The link is full-duplex and the server is idle, so a message takes 0.1 s in each direction. An
  * answer contains the worker's push, so the answer for the last chunk cannot start before the push
  * of this chunk has arrived. All other answers overlap with later pushes. (The server of the
- * published code may answer without the push, and would take only 0.1 s.) _i selects the period and
- * the number of chunks.
+ * published code may answer without the push, and would take only 0.1 s.) The loop variable _i
+ * selects the period and the number of chunks.
  */
 TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6)
 {
@@ -297,7 +298,7 @@ static void expect_same_pairs(support_pair *t, int (*peer)(const emulation_probl
     expect_ages(expect_same(t), &t->result.gradient_averagings);
 }
 
-/** _i selects the number of steps, workers and chunks. */
+/** The loop variable _i selects the number of steps, workers and chunks. */
 TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS)
 {
     static const int workers[] = {2, 7, 8};
@@ -308,8 +309,8 @@ TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS)
 
 /**
  * A model travels for 5 ms. In this time, the passive worker may make a local step. (If a model
- * travelled for 20 ms, two models would share a link.) _i selects the number of steps and the
- * number of averages.
+ * travelled for 20 ms, two models would share a link.) The loop variable _i selects the number of
+ * steps and the number of averages.
  */
 TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS)
 {
@@ -326,7 +327,7 @@ TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS)
     expect_same(t);
 }
 
-/** _i selects the number of steps and the number of workers. */
+/** The loop variable _i selects the number of steps and the number of workers. */
 TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS)
 {
     support_pair *const t =
@@ -335,7 +336,7 @@ TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS)
     expect_same_pairs(t, beside_on_the_ring);
 }
 
-/** _i selects the number of steps and the number of workers. */
+/** The loop variable _i selects the number of steps and the number of workers. */
 TEST_RANGE(ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS)
 {
     static const int workers[] = {2, 4, 6, 8, 12};
@@ -367,7 +368,7 @@ static support_pair *looping_pair(int variant, int workers, double until_s)
     return t;
 }
 
-/** _i selects the variant, the end of the run and the number of workers. */
+/** The loop variable _i selects the variant, the end of the run and the number of workers. */
 TEST_RANGE(released_loops_average_during_the_computation, 0, 18)
 {
     static const double ends_s[] = {2.03, 9.57, 31.41};
@@ -376,7 +377,7 @@ TEST_RANGE(released_loops_average_during_the_computation, 0, 18)
     expect_same(t);
 }
 
-/** _i is the variant. */
+/** The loop variable _i is the variant. */
 TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1)
 {
     support_pair *const t = looping_pair(_i, WORKERS, 20.05);
@@ -395,7 +396,7 @@ TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1)
  * passive worker waits for the peer of its schedule, so all workers have the pace of the slow
  * worker, 0.8 s per averaging. In the variant shared_copy, a passive worker answers requests in
  * their order of arrival. The other workers are then faster, but sometimes wait until the slow
- * worker has been answered. _i is the variant.
+ * worker has been answered. The loop variable _i is the variant.
  */
 TEST_RANGE(gossip_process_waits_for_its_scheduled_peer, GOSSIP_PROCESS, SHARED_COPY + 1)
 {
@@ -452,7 +453,8 @@ static const int drop_micro_batches[] = {12, 16};
 
 /**
  * The overhead is measured without a threshold. With a threshold, dropping may cost more than it
- * saves. _i selects the bytes of a message, the number of workers and the number of micro-batches.
+ * saves. The loop variable _i selects the bytes of a message, the number of workers and the number
+ * of micro-batches.
  */
 TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0, 24)
 {

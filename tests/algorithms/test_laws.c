@@ -7,7 +7,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* --- P workers are one worker with a large batch ---------------------------------------------- */
+/* --- Tests that P workers equal one worker with a large batch --------------------------------- */
 
 static void expect_large_batch(support_case *c, double tolerance)
 {
@@ -41,7 +41,7 @@ TEST_RANGE(allreduce_in_float_is_one_worker_with_a_large_batch, 0, 6)
     expect_large_batch(c, 1e-5);
 }
 
-/* --- mean of the models ----------------------------------------------------------------------- */
+/* --- Tests that mixing keeps the mean of the models ------------------------------------------- */
 
 TEST(full_averaging_keeps_the_mean)
 {

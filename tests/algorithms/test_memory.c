@@ -45,7 +45,7 @@ enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
 SUITE(memory, "memory", .seconds = 60);
 
-/** _i selects the algorithm and the way in which it runs. */
+/** The loop variable _i selects the algorithm and the way in which it runs. */
 TEST_RANGE(more_steps_use_no_more_memory, 0, N_WAYS *(support_n_algorithms() + 1))
 {
     /* the array of algorithms ends with NULL */

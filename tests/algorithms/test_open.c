@@ -299,8 +299,8 @@ static void expect_models(support_pair *t, const emulated *want)
 
 /**
  * Tests that no gradient is lost and none counts twice. The weight of each gradient is its number
- * of samples. Auxiliary peers add no gradients. _i selects the number of workers, the batch, and
- * the number of auxiliary peers.
+ * of samples. Auxiliary peers add no gradients. The loop variable _i selects the number of workers,
+ * the batch, and the number of auxiliary peers.
  */
 TEST_RANGE(every_sample_counts_once, 0, 16)
 {
@@ -446,7 +446,7 @@ static emulated *cluster_based_emulated(const emulation_problem *p, int cluster,
     return w;
 }
 
-/** _i selects the number of workers, the size of a cluster and the quorum. */
+/** The loop variable _i selects the number of workers, the size of a cluster and the quorum. */
 TEST_RANGE(clusters_agree, 0, 24)
 {
     static const int counts[] = {1, 5, 12, 16}, clusters[] = {1, 3};

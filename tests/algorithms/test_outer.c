@@ -13,7 +13,7 @@ SUITE(outer, "outer", .seconds = 60);
 
 /**
  * Tests that Streaming DiLoCo with one fragment and no delay equals DiLoCo in values, time and
- * messages. _i is the number of chunks.
+ * messages. The loop variable _i is the number of chunks.
  */
 TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
 {

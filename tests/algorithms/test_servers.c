@@ -30,8 +30,8 @@ SUITE(servers, "servers", .seconds = 120);
 
 /**
  * If a step needs n gradients of P workers, it takes the n-th shortest time of a gradient. The
- * gradient of the slowest worker is dropped in every step. _i selects the factor of the slow
- * worker, and whether the option `backups` is set.
+ * gradient of the slowest worker is dropped in every step. The loop variable _i selects the factor
+ * of the slow worker, and whether the option `backups` is set.
  */
 TEST_RANGE(backup_workers_step_lasts_until_its_last_needed_gradient, 0, 4)
 {
@@ -70,7 +70,7 @@ TEST_ALGORITHM(summing, .work = summing_work);
 
 static const double uneven[] = {1, 1, 1.31, 1.07, 1};
 
-/** _i is the number of chunks. */
+/** The loop variable _i is the number of chunks. */
 TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4)
 {
     support_case *c = at_speeds("ssp", 5, uneven);
@@ -91,7 +91,7 @@ static const double distinct[] = {1, 1.013, 1.31, 1.07, 1.029}; /* no two worker
 
 /**
  * Tests that ssp with infinite slack and ringmaster with infinite delay equal a_psgd if a vector
- * has one chunk. _i selects the algorithm.
+ * has one chunk. The loop variable _i selects the algorithm.
  */
 TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2)
 {
@@ -129,7 +129,8 @@ static void watch_spread(void *nothing, const dsgd_span *span)
 }
 
 /**
- * _i is the slack s. If one worker is slow enough, the other workers lead by exactly s + 1 steps.
+ * The loop variable _i is the slack s. If one worker is slow enough, the other workers lead by
+ * exactly s + 1 steps.
  */
 TEST_RANGE(ssp_workers_lead_by_at_most_slack_and_one_step, 0, 4)
 {
@@ -180,7 +181,7 @@ static double round_s(int batch)
     return best_s;
 }
 
-/** _i is the batch B. */
+/** The loop variable _i is the batch B. */
 TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8)
 {
     enum { ROUNDS = 5 };
@@ -202,8 +203,8 @@ TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8)
 }
 
 /**
- * _i is the delay R. R updates take at most twice the minimum, over m, of (mean of 1 / h_i)^-1 (1 +
- * R / m), where the mean is over the m fastest workers.
+ * The loop variable _i is the delay R. R updates take at most twice the minimum, over m, of (mean
+ * of 1 / h_i)^-1 (1 + R / m), where the mean is over the m fastest workers.
  */
 TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9)
 {
@@ -241,7 +242,7 @@ TEST_RANGE(no_applied_delay_reaches_r, 1, 6)
     }
 }
 
-/* --- local steps, and adaptive asynchronous updates ------------------------------------------- */
+/* --- Tests of local steps and of adaptive asynchronous updates -------------------------------- */
 
 TEST(slow_workers_make_fewer_local_steps)
 {
@@ -260,7 +261,7 @@ TEST(slow_workers_make_fewer_local_steps)
     ck_assert_double_eq_tol(got->result.bytes, 2 * rounds * (1e6 + 8), 1000);
 }
 
-/** _i is the number of workers. */
+/** The loop variable _i is the number of workers. */
 TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8)
 {
     support_case *c = support_new("dsgd_aau", _i), *d = support_new("d_psgd", _i);
@@ -290,7 +291,8 @@ TEST(aau_needs_a_straggler_once_per_epoch)
 
 /**
  * A worker that finishes within the grace period of the first two workers mixes with them. A worker
- * that finishes later does not mix with them. _i selects how late the third worker is.
+ * that finishes later does not mix with them. The loop variable _i selects how late the third
+ * worker is.
  */
 TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2)
 {

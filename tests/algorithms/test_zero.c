@@ -29,7 +29,7 @@ static void by_passes_work(dsgd_node *self)
 }
 
 static const dsgd_algorithm by_passes = {.about = {.name = "by-passes"}, .work = by_passes_work};
-/** _i selects the number of chunks and the overlap. */
+/** The loop variable _i selects the number of chunks and the overlap. */
 TEST_RANGE(passes_take_as_long_as_a_gradient, 0, 6)
 {
     support_case *c = support_of(&support_alone, 5);
@@ -168,8 +168,8 @@ static double unit_by_unit_s(double all_s, bool reshards)
 }
 
 /**
- * _i is the value of reshard_after_forward. The bandwidth varies: some exchanges take longer than
- * the computation, and others are hidden by the computation.
+ * The loop variable _i is the value of reshard_after_forward. The bandwidth varies: some exchanges
+ * take longer than the computation, and others are hidden by the computation.
  */
 TEST_RANGE(each_unit_is_gathered_one_unit_ahead, 0, 2)
 {
@@ -193,8 +193,8 @@ static const dsgd_optimizer optimizers[] = {
     {.lr = 0.05, .clip = 0.5}};
 
 /**
- * _i selects the stage and the optimizer. If the update uses a property of the gradient, such as
- * its norm, it must use the property of the mean gradient.
+ * The loop variable _i selects the stage and the optimizer. If the update uses a property of the
+ * gradient, such as its norm, it must use the property of the mean gradient.
  */
 TEST_RANGE(every_stage_makes_the_models_of_allreduce, 0, 9)
 {

@@ -210,7 +210,7 @@ TEST_ROWS(meaningless_prices_are_rejected_with_reason, refused)
     ck_assert_int_ne(stat(dsgd_xprintf("%s/r", folder), &facts), 0);
 }
 
-/* --- bytes, energy and cost up to a target ---------------------------------------------------- */
+/* --- Tests of bytes, energy and cost up to a target ------------------------------------------- */
 
 /** A row of runs.csv: a run of 100 s and 50 steps that sends 10 MB, uses 2 kJ and costs 4 USD. */
 #define RUN(run, algorithm, seed)                                                                  \

@@ -11,7 +11,7 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/* --- numbers and texts of the output ---------------------------------------------------------- */
+/* --- Functions that read the output ----------------------------------------------------------- */
 
 /**
  * Returns the last number of the line that starts with @p head, or NAN if there is no such line.

@@ -62,7 +62,7 @@ static char *play_undisturbed(const char *more)
 
 SUITE(faults, "faults", .seconds = 600, .set_up = make_folder, .tear_down = remove_folder);
 
-/* --- kills at random times -------------------------------------------------------------------- */
+/* --- Tests that end the program at random times ----------------------------------------------- */
 
 /**
  * The process that a signal ends, which is the program (PARENT) or one of its runs (CHILD), or the

@@ -226,7 +226,7 @@ TEST_ROWS(bad_input_gives_one_error_and_exit_status, bad)
     ck_assert_int_ne(access(results, F_OK), 0); /* the command has created no folder */
 }
 
-/* _i is the index of the file with the null byte. */
+/* The loop variable _i is the index of the file with the null byte. */
 TEST_RANGE(text_after_null_byte_is_not_ignored, 0, 4)
 {
     static const char *const files[][2] = {

@@ -961,7 +961,7 @@ TEST(a_bad_option_is_rejected_with_a_sentence)
         expect_refusal(refused[i].options, refused[i].sentence);
 }
 
-/* --- measured points, baselines, styles ------------------------------------------------------- */
+/* --- Tests of measured points, baselines and styles ------------------------------------------- */
 
 TEST(measured_points_are_drawn_at_their_values)
 {

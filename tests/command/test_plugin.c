@@ -172,7 +172,7 @@ TEST(the_template_passes_its_checks)
     expect("tail -n 1 tested", 0, " 0 failed, 0 skipped");
 }
 
-/* --- shipped examples and rejected plug-ins --------------------------------------------------- */
+/* --- Tests of shipped examples and of rejected plug-ins --------------------------------------- */
 
 TEST(the_examples_are_short_and_pass_their_checks)
 {

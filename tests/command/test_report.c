@@ -163,7 +163,7 @@ TEST(report_names_figures_that_are_too_large)
     expect_well_formed(html);
 }
 
-/* --- equal numbers in table, figure and report ------------------------------------------------ */
+/* --- Tests that table, figure and report have equal numbers ----------------------------------- */
 
 #define SPEED(run, algorithm, seed, speed)                                                         \
     run "," algorithm ",4," seed ",p,w,ok,5," speed ",1,0,,,1\n"

@@ -27,7 +27,7 @@ TEST(failed_run_names_stopped_worker_and_keeps_other_runs)
     ck_assert_has(rows, ",ok,10,");
 }
 
-/* _i is the index of a bound. */
+/* The loop variable _i is the index of a bound. */
 TEST_RANGE(failed_run_has_no_final_values, 0, 2)
 {
     static const char *const bounds[] = {"steps: 10", "seconds: 5"};
@@ -456,8 +456,8 @@ TEST(ten_thousand_runs_need_at_most_256_descriptors)
 
 /**
  * Tests a limit on open files. The command must write all rows or print an error about open files.
- * After an error, the same command without the limit must complete the rows. _i is the limit,
- * except that 12 stands for a limit of 64.
+ * After an error, the same command without the limit must complete the rows. The loop variable _i
+ * is the limit, except that 12 stands for a limit of 64.
  */
 TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13)
 {
@@ -481,8 +481,8 @@ TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13)
 
 /**
  * Tests that runs end if their parent is killed. The script waits until two runs compute in the
- * background, and shell_ends() returns when the last of them has closed its pipe. _i is the index
- * of a signal.
+ * background, and shell_ends() returns when the last of them has closed its pipe. The loop variable
+ * _i is the index of a signal.
  */
 TEST_RANGE(no_process_outlives_its_parent, 0, 3)
 {

@@ -54,7 +54,7 @@ static json_t *yaml_json(const char *path)
     return json;
 }
 
-/* --- a validator for these schemas ------------------------------------------------------------ */
+/* --- Functions that validate values by a JSON schema ------------------------------------------ */
 
 static bool passes(const json_t *root, const json_t *schema, const json_t *value);
 

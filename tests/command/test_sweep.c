@@ -234,8 +234,8 @@ static long most_memory(void)
 
 /**
  * Tests the memory for an experiment of many runs, of which only one is executed. An additional run
- * takes about 4 KB in the plan and the manifest, and must take less than MOST_KB. _i is the index
- * of a swept key.
+ * takes about 4 KB in the plan and the manifest, and must take less than MOST_KB. The loop variable
+ * _i is the index of a swept key.
  */
 TEST_RANGE(additional_run_takes_few_kilobytes, 0, 2)
 {

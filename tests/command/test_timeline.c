@@ -11,7 +11,7 @@
 
 enum { WORKERS = 16, MOST_TRACKS = 4096, OF_HOST = 20000, FIRST_OUT = 100, FIRST_IN = 10000 };
 
-/* --- the trace event format ------------------------------------------------------------------- */
+/* --- Functions that read the trace event format ----------------------------------------------- */
 
 /** The start and the end of the last interval in a track, in microseconds. */
 typedef struct track {
@@ -158,7 +158,7 @@ static double of_window(const char *key)
     return number_in(json_object_get(t.json, "otherData"), key);
 }
 
-/* --- comparison with the results -------------------------------------------------------------- */
+/* --- Tests that compare a trace with the results ---------------------------------------------- */
 
 /**
  * Writes an experiment of every algorithm. In each step two random workers are late, and worker 3
@@ -209,7 +209,7 @@ static void compare(const dsgd_csv *runs, const dsgd_csv *workers, size_t i)
 
 SUITE(timeline, "timeline", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60);
 
-/** _i is the index of an exchange. */
+/** The loop variable _i is the index of an exchange. */
 TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
 {
     if (SUPPORT_SLOW && _i == 2)

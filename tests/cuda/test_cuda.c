@@ -577,7 +577,7 @@ TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
 
 /**
  * Compares all operations of eight workers with the CPU. The device computes 8, 1 or 3 workers per
- * call. _i is the index of the number of workers in per_call.
+ * call. The loop variable _i is the index of the number of workers in per_call.
  */
 TEST_RANGE(operations_of_every_kind_are_those_of_the_cpu, 0, 3)
 {
@@ -597,7 +597,7 @@ TEST_RANGE(operations_of_every_kind_are_those_of_the_cpu, 0, 3)
     team_close(teams[1]);
 }
 
-/* --- update, combination, distance, evaluation ------------------------------------------------ */
+/* --- Tests of update, combination, distance and evaluation ------------------------------------ */
 
 enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3 };
 
@@ -742,7 +742,7 @@ static size_t codes_of(size_t n, dsgd_codec *codes)
     return n_codes;
 }
 
-/* _i is the index of the number of elements in sizes. */
+/* The loop variable _i is the index of the number of elements in sizes. */
 TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6)
 {
     static const size_t sizes[] = {LENGTH, 1, 2, 9, 16, 257};

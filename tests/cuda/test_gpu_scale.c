@@ -67,7 +67,8 @@ static void expect_losses(const support_outcome *got, const support_outcome *wan
 SUITE(gpu_scale_long, "gpu_scale", .seconds = 120, .set_up = use_emulation);
 
 /*
- * The first values of _i select the algorithms. The last values select the further rows of counts.
+ * The first values of the loop variable _i select the algorithms. The last values select the
+ * further rows of counts.
  */
 TEST_RANGE(a_thousand_workers_compute_the_same_on_cuda, 0, support_n_algorithms() + N_COUNTS - 1)
 {

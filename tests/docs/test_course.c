@@ -330,7 +330,7 @@ TEST_RANGE(given_file_fails_the_task_and_solution_passes, 0, n_lessons())
     ck_assert_has(output, "passed: ");
 }
 
-/* --- formulas, and rejected tasks ------------------------------------------------------------- */
+/* --- Tests of formulas and of rejected tasks -------------------------------------------------- */
 
 static const struct {
     const char *formula;

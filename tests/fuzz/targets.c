@@ -619,7 +619,7 @@ void fuzz_text(const uint8_t *bytes, size_t n)
     dsgd_data_free(data);
 }
 
-/* --- lists in separate files ------------------------------------------------------------------ */
+/* --- Functions that read lists in separate files ---------------------------------------------- */
 
 /**
  * Returns the value of the key k, whose value is the path of a file with the input. The caller
@@ -727,7 +727,7 @@ void fuzz_number(const uint8_t *bytes, size_t n)
     (void)dsgd_is_file_name(text);
 }
 
-/* --- input of `dsgd import` ------------------------------------------------------------------- */
+/* --- Functions that read the input of `dsgd import` ------------------------------------------- */
 
 void fuzz_cluster(const uint8_t *bytes, size_t n)
 {
@@ -840,7 +840,7 @@ void fuzz_task(const uint8_t *bytes, size_t n)
                 status);
 }
 
-/* --- option tables of plug-ins ---------------------------------------------------------------- */
+/* --- Functions that read option tables of plug-ins -------------------------------------------- */
 
 typedef struct inner {
     int64_t steps;

@@ -38,7 +38,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
     return status;
 }
 
-/* --- data that remain in memory --------------------------------------------------------------- */
+/* --- Tests of data that remain in memory ------------------------------------------------------ */
 
 /**
  * Opens a data source for seed @p seed. One option has the value @p value, and all others have
@@ -240,7 +240,7 @@ static const char *text_file(const uint8_t *bytes, size_t n, bool zipped)
 
 CASE("text");
 
-/* _i + 1 is the context, which is the number of characters in a window. */
+/* The loop variable _i plus 1 is the context, which is the number of characters in a window. */
 TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0, 12)
 {
     enum { N = 437 };
@@ -447,7 +447,7 @@ TEST(sequences_follow_their_seed)
     ck_assert_mem_ne(a->train.x_real, a->test.x_real, 64);
 }
 
-/* --- environment of the policy ---------------------------------------------------------------- */
+/* --- Tests of the environment in which a policy learns ---------------------------------------- */
 
 CASE("navigation");
 

@@ -37,7 +37,7 @@ static void derivative(const rig *s, const uint32_t *samples, uint32_t n, double
     naive_derivative(s->network.n_params, s->x, 1e-6L, loss_at, &f, g);
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
@@ -64,7 +64,7 @@ TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs)
     }
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
@@ -89,7 +89,7 @@ TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0, rig_n_sp
     }
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(float_agrees_with_double, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
@@ -110,7 +110,7 @@ TEST_RANGE(float_agrees_with_double, 0, rig_n_specs)
                             rig_evaluation(s, s->x, s->state).loss, 1e-5);
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
@@ -164,7 +164,7 @@ static void step_in_pieces(const rig_spec *spec, const dsgd_device *device, size
     out[3 * n] = rig_evaluation(s, out + n, s->state).loss;
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs)
 {
     static const size_t pieces[] = {4, RIG_MOST_PIECES};
@@ -182,7 +182,7 @@ TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs)
     }
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(operation_result_does_not_depend_on_its_batch, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);

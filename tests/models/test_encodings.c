@@ -59,7 +59,7 @@ TEST(the_largest_are_kept_and_of_equal_ones_the_first)
            (double[]){0, -3, 2, 0, 0, 0});
 }
 
-/* _i is the index of the number of kept elements in counts[]. */
+/* The loop variable _i is the index of the number of kept elements in counts[]. */
 TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5)
 {
     enum { N = 1003 };

@@ -120,7 +120,7 @@ static const damage damages[] = {
 };
 enum { DAMAGES = sizeof damages / sizeof damages[0] };
 
-/* _i is the index of an entry of damages. */
+/* The loop variable _i is the index of an entry of damages. */
 TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES)
 {
     const damage *const d = &damages[_i];

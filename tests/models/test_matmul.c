@@ -44,7 +44,7 @@ static int levels(level *found)
 #endif
 }
 
-/* --- computing and checking a product --------------------------------------------------------- */
+/* --- Functions that compute and check a product ----------------------------------------------- */
 
 /** The sizes of a matrix product, and the strides of its operands. */
 typedef struct shape {
@@ -263,8 +263,8 @@ static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned
 SUITE(matmul, "products", .seconds = 120);
 
 /**
- * The bits of _i select transposed operands (1, 2), a sum with C (4), rows with gaps (8), and a
- * bias with a ReLU (16).
+ * The bits of the loop variable _i select transposed operands (1, 2), a sum with C (4), rows with
+ * gaps (8), and a bias with a ReLU (16).
  */
 TEST_RANGE(products_are_sums_of_products, 0, 32)
 {
@@ -285,7 +285,7 @@ TEST_RANGE(products_are_sums_of_products, 0, 32)
             }
 }
 
-/* The bits of _i have the same meaning as in the test above. */
+/* The bits of the loop variable _i have the same meaning as in the test above. */
 TEST_RANGE(long_sums_are_split_and_continued, 0, 32)
 {
     /*

@@ -82,7 +82,7 @@ static void compare_with_reference(const rig_spec *spec, bool in_double)
 
 SUITE(networks, "reference");
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs)
 {
     if (!rig_specs[_i].stored)
@@ -91,7 +91,7 @@ TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs)
     compare_with_reference(&rig_specs[_i], false);
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(the_naive_losses_are_those_of_pytorch, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
@@ -175,7 +175,7 @@ static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, 
     device->close(context);
 }
 
-/* _i is the index of an optimizer in optimizers. */
+/* The loop variable _i is the index of an optimizer in optimizers. */
 TEST_RANGE(optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS)
 {
     enum { N = 20 };
@@ -251,7 +251,7 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     device->close(context);
 }
 
-/* _i is the index of an optimizer in optimizers. */
+/* The loop variable _i is the index of an optimizer in optimizers. */
 TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS)
 {
     enum { N = 3 };
@@ -276,7 +276,7 @@ TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS)
 
 /* --- NaN and infinity ------------------------------------------------------------------------- */
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
@@ -291,7 +291,7 @@ TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs)
     }
 }
 
-/* _i is the place of NaN in the window. */
+/* The loop variable _i is the place of NaN in the window. */
 TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4)
 {
     float x[] = {1, 2, 3, 4};
@@ -339,7 +339,7 @@ TEST(the_maximum_is_the_first_of_equal_values)
     }
 }
 
-/* --- tensors that several layers read --------------------------------------------------------- */
+/* --- Tests of tensors that several layers read ------------------------------------------------ */
 
 /** Adds the mean over rows of the current tensor to the tensor @p sum, and returns the new sum. */
 static uint32_t add_mean(dsgd_builder *b, uint32_t sum)
@@ -420,7 +420,7 @@ static long double shared_loss_at(void *argument, const long double *x)
     return naive_loss(&l->s->network, &l->s->data, x, &l->batch, l->s->all, NULL);
 }
 
-/* _i is the index of a network in `shared`. */
+/* The loop variable _i is the index of a network in `shared`. */
 TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2)
 {
     rig *const s = rig_new(rig_spec_named(shared[_i].spec), dsgd_device_cpu(true), 1);
@@ -602,7 +602,7 @@ static long double play_loss(void *argument, const long double *x)
 
 CASE("policies", .seconds = 60);
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
@@ -634,7 +634,7 @@ TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs)
     }
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
@@ -670,7 +670,7 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs)
     }
 }
 
-/* --- data that models accept ------------------------------------------------------------------ */
+/* --- Tests of the data that models accept ----------------------------------------------------- */
 
 static void *small_params(const dsgd_entry *source)
 {
@@ -766,7 +766,7 @@ static int n_sources(void)
 
 CASE("fit", .seconds = 60);
 
-/* _i is the index of a data source in dsgd_data_sources. */
+/* The loop variable _i is the index of a data source in dsgd_data_sources. */
 TEST_RANGE(every_model_learns_from_every_source_or_gives_a_reason, 0, n_sources())
 {
     dsgd_data *const data = small_data(_i);
@@ -807,7 +807,7 @@ static const struct {
 };
 enum { REFUSALS = sizeof refusals / sizeof refusals[0] };
 
-/* _i is the index of an entry of refusals. */
+/* The loop variable _i is the index of an entry of refusals. */
 TEST_RANGE(rejected_data_error_names_an_alternative, 0, REFUSALS)
 {
     int source = 0;
@@ -839,7 +839,7 @@ static void set_limit(const dsgd_entry *about, void *params, const dsgd_option *
         (dsgd_numbers){largest ? 80 : 1, ends[largest]};
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(options_at_their_limits_build_or_are_rejected, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);

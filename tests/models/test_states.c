@@ -158,7 +158,7 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
 
 SUITE(states, "bits", .seconds = 60);
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs)
 {
     const rig_spec *const spec = &rig_specs[_i];
@@ -177,7 +177,7 @@ TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs)
     }
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs)
 {
     const rig_spec *const spec = &rig_specs[_i];
@@ -226,7 +226,7 @@ static dsgd_value gradient(const store *s, uint32_t worker, uint64_t step, dsgd_
 
 CASE("states", .seconds = 60);
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs)
 {
     store *const s = store_new(&rig_specs[_i], WORKERS, 4, 1);
@@ -254,7 +254,7 @@ TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs)
     dsgd_values_close(s->values);
 }
 
-/* _i is the index of a network in `stateful`. */
+/* The loop variable _i is the index of a network in `stateful`. */
 TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL)
 {
     store *const s = store_opened(stateful[_i], 1, 4);
@@ -278,7 +278,7 @@ TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL)
     dsgd_values_close(s->values);
 }
 
-/* _i is the index of a network in `stateful`. */
+/* The loop variable _i is the index of a network in `stateful`. */
 TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL)
 {
     store *const s = store_opened(stateful[_i], 2, 4);
@@ -373,7 +373,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     dsgd_values_close(s->values);
 }
 
-/* _i is the index of a network in `stateful`. */
+/* The loop variable _i is the index of a network in `stateful`. */
 TEST_RANGE(a_value_after_a_divergence_has_no_state, 0, STATEFUL)
 {
     store *const s = store_opened(stateful[_i], 1, 4);
@@ -422,7 +422,7 @@ static support_outcome *run_learning_case(int i, int threads)
     return support_ok(c);
 }
 
-/* _i is the index of an entry of learning_cases. */
+/* The loop variable _i is the index of an entry of learning_cases. */
 TEST_RANGE(every_model_learns_in_a_simulation_to_the_same_bits, 0,
            SUPPORT_SLOW ? 0 : LEARNING_CASES)
 {

@@ -172,7 +172,7 @@ static const training beginnings[] = {
 };
 enum { BEGINNINGS = sizeof beginnings / sizeof beginnings[0] };
 
-/* _i is the index of a training in beginnings. */
+/* The loop variable _i is the index of a training in beginnings. */
 TEST_RANGE(a_model_begins_to_learn, 0, BEGINNINGS)
 {
     demand_accuracy(&beginnings[_i]);
@@ -238,7 +238,7 @@ enum { TRAININGS = sizeof trainings / sizeof trainings[0] };
 
 SUITE(models_long, "trainings", .seconds = 600);
 
-/* _i is the index of a training in trainings. */
+/* The loop variable _i is the index of a training in trainings. */
 TEST_RANGE(a_training_reaches_the_known_accuracy, 0, TRAININGS)
 {
     demand_accuracy(&trainings[_i]);

@@ -342,7 +342,7 @@ TEST(the_model_of_a_gradient_may_be_zeros)
     ck_assert_double_gt(norm(by_nothing, PARAMS), 0);
 }
 
-/* --- computed and skipped operations ---------------------------------------------------------- */
+/* --- Tests of which operations are computed --------------------------------------------------- */
 
 CASE("what is computed", .tear_down = close_fixtures);
 
@@ -444,7 +444,7 @@ static const struct {
                    {5, 100, 3}, {3, 256, 3}, {4, 300, 4}, {128, 3, 2}};
 enum { FUSED_CASES = sizeof fused_cases / sizeof fused_cases[0] };
 
-/* _i is the index of an entry of fused_cases. */
+/* The loop variable _i is the index of an entry of fused_cases. */
 TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES)
 {
     const uint32_t n = fused_cases[_i].n_workers;
@@ -875,7 +875,7 @@ TEST(divergence_of_a_dropped_value_does_not_count)
 
 CASE("evaluation", .tear_down = close_fixtures);
 
-/* _i + 1 is the number of chunks. */
+/* The loop variable _i plus 1 is the number of chunks. */
 TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3)
 {
     fixture *const s = fixture_opened(1, 4, (size_t)_i + 1);

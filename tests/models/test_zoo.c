@@ -19,7 +19,7 @@ TEST(every_model_has_a_rig)
     }
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(untrained_model_has_the_loss_of_guessing, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
@@ -189,7 +189,7 @@ static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
     }
 }
 
-/* _i is the index of a network in rig_specs. */
+/* The loop variable _i is the index of a network in rig_specs. */
 TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs)
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);

@@ -83,7 +83,7 @@ static part shipped(source *s, const char *key, const char *kind)
     return one_of(s, key, dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind), false);
 }
 
-/* --- values from option tables ---------------------------------------------------------------- */
+/* --- Functions that draw values from option tables -------------------------------------------- */
 
 static part mapping_of(source *s, const char *key, const dsgd_option *options, int depth);
 

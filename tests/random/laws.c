@@ -16,7 +16,7 @@
  */
 static const double simgrid_precision_s = 1e-12;
 
-/* --- laws (each returns NULL or the fault) ---------------------------------------------------- */
+/* --- Laws: each function returns NULL or the fault -------------------------------------------- */
 
 static char *shares_sum_to_one(const trial *t)
 {

@@ -145,7 +145,7 @@ TEST(a_continued_run_ends_when_all_waits_are_over)
     }
 }
 
-/* --- step times and sent bytes ---------------------------------------------------------------- */
+/* --- Tests of step times and sent bytes ------------------------------------------------------- */
 
 /**
  * Worker i of 4 takes 1 + i seconds for a step. With a barrier, all workers take the time of the

@@ -189,7 +189,7 @@ TEST_RANGE(computed_times_equal_message_times, 0, support_n_algorithms())
     }
 }
 
-/* --- partial collectives and groups ----------------------------------------------------------- */
+/* --- Tests of partial collectives and groups -------------------------------------------------- */
 
 /**
  * Gives each worker its own random delay. Without these delays, rounding would decide which of
@@ -234,7 +234,7 @@ static support_case *partial_combination(int i, char *where, size_t room)
 
 CASE("groups", .seconds = 300);
 
-/** _i is the number of the first combination that the test simulates. */
+/** The loop variable _i is the number of the first combination that the test simulates. */
 TEST_RANGE(computed_partial_collectives_equal_simulated_ones, 0, 7)
 {
     double missed = 0, stale = 0;
@@ -336,7 +336,7 @@ TEST(a_late_listener_receives_earlier_activations)
     ck_assert_int_eq(alarms->result.outcome, DSGD_RUN_OK);
 }
 
-/* --- overlap with computations and ends of runs ----------------------------------------------- */
+/* --- Tests of overlap with computations and of the ends of runs ------------------------------- */
 
 CASE("closed", .seconds = 300);
 
@@ -378,7 +378,7 @@ TEST_RANGE(messages_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12)
 
 CASE("groups", .seconds = 300);
 
-/** _i selects the instant at which the run ends. */
+/** The loop variable _i selects the instant at which the run ends. */
 TEST_RANGE(groups_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12)
 {
     support_case *c = support_no_learning(support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16));
@@ -433,7 +433,7 @@ TEST_RANGE(a_run_with_a_missing_member_ends_the_same, 0, 2)
     ck_assert_int_eq(support_simulate(c)->result.outcome, DSGD_RUN_FAILED);
 }
 
-/* --- conditions for a closed form ------------------------------------------------------------- */
+/* --- Tests of the conditions for a closed form ------------------------------------------------ */
 
 /**
  * The plan for which a run asks whether a closed form exists. It covers all ranks, or the ranks of

@@ -32,7 +32,7 @@ static const dsgd_algorithm giving_up = {
 
 SUITE(cancel, "cancel", .seconds = 60);
 
-/** _i is the number of chunks. */
+/** The loop variable _i is the number of chunks. */
 TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4)
 {
     support_case *c = support_of(&giving_up, 2);
@@ -154,7 +154,7 @@ TEST(misuse_of_cancel_stops_the_program)
     support_expect_abort(c, "worker 0 cancels in step 0 a gradient that an update follows");
 }
 
-/* --- cancelled gradients in a timeline -------------------------------------------------------- */
+/* --- Tests of cancelled gradients in a timeline ----------------------------------------------- */
 
 static void hear(void *nothing, const dsgd_span *span)
 {

@@ -78,7 +78,7 @@ TEST(ring_takes_its_closed_form)
     expect_close(communication_s(&support_averaging, DSGD_COLLECTIVE_RING, WORKERS), expected_s);
 }
 
-/** _i is the number of bytes by which a message exceeds the eager limit. */
+/** The loop variable _i is the number of bytes by which a message exceeds the eager limit. */
 TEST_RANGE(a_message_that_is_not_eager_takes_a_rendezvous, 0, 2)
 {
     static const double rendezvous_s = 7e-6;

@@ -89,7 +89,7 @@ TEST(a_split_has_the_members_of_each_colour_in_order)
         }
 }
 
-/* --- one collective per step ------------------------------------------------------------------ */
+/* --- Functions that call one collective per step ---------------------------------------------- */
 
 typedef void collective_verb(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
@@ -194,7 +194,7 @@ enum {
 
 /**
  * Tests that a collective takes as long in many groups at once as in a run in which all workers
- * form one group. _i selects the collective and the call.
+ * form one group. The loop variable _i selects the collective and the call.
  */
 TEST_RANGE(a_group_takes_as_long_as_a_run_of_its_size, 0, N_COLLECTIVES *N_VERBS)
 {
@@ -259,7 +259,7 @@ TEST(parts_of_an_allreduce_take_their_closed_forms)
 
 static collective_verb *whole_verb;
 
-/* --- computed and simulated collectives ------------------------------------------------------- */
+/* --- Tests that compare computed and simulated collectives ------------------------------------ */
 
 static void free_switch(support_case *c)
 {
@@ -294,7 +294,7 @@ static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
     dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
-/** _i selects the platform and the call. */
+/** The loop variable _i selects the platform and the call. */
 TEST_RANGE(computed_times_equal_those_of_messages, 0, 3 * N_VERBS)
 {
     /* one test takes every 6th case; the tests of the other calls take the other cases */
@@ -461,7 +461,7 @@ TEST(a_reduce_changes_only_the_root)
         }
 }
 
-/* --- order of calls, and misuse --------------------------------------------------------------- */
+/* --- Tests of the order of calls and of misuse ------------------------------------------------ */
 
 static void pairs(const void *params, int n_workers, int *colour)
 {
@@ -516,7 +516,7 @@ static const struct {
 
 enum { N_FAULTS = sizeof faults / sizeof faults[0] };
 
-/** _i selects the fault, and whether all messages are simulated. */
+/** The loop variable _i selects the fault, and whether all messages are simulated. */
 TEST_RANGE(a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS)
 {
     size = faults[_i / 2].size;

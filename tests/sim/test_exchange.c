@@ -358,7 +358,7 @@ TEST_RANGE(fusion_is_rejected_for_other_algorithms, 0, support_n_algorithms())
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
 }
 
-/* --- linear combinations after a gradient ----------------------------------------------------- */
+/* --- Tests of linear combinations after a gradient -------------------------------------------- */
 
 /**
  * A test algorithm that makes an allreduce of a copy of the gradient. Linear combinations compute

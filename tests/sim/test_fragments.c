@@ -9,7 +9,7 @@
 
 enum { MEMBERS = 4, PIECES = 7, FRAGMENTS = 3 };
 
-/* --- verbs on vectors and on fragments -------------------------------------------------------- */
+/* --- Tests of verbs on vectors and on fragments ----------------------------------------------- */
 
 /** A verb with two vectors of a worker. The verb changes x, and may read or change y. */
 typedef void part_verb(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
@@ -214,7 +214,7 @@ static support_case *case_of(int verb)
 
 SUITE(fragments, "fragments", .seconds = 60);
 
-/** _i selects the verb, and whether a local step precedes it. */
+/** The loop variable _i selects the verb, and whether a local step precedes it. */
 TEST_RANGE(verb_on_all_parts_equals_verb_on_the_whole, 0, 2 * N_VERBS)
 {
     support_case *c = case_of(_i / 2);

@@ -267,7 +267,7 @@ static double neighbours_only_s(int workers, long steps)
     return mean_s;
 }
 
-/** _i is 1 if exchanges overlap. */
+/** The loop variable _i is 1 if exchanges overlap. */
 TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0, SUPPORT_SLOW ? 0 : 2)
 {
     static const long pieces[] = {1, 2, 4, 8, 16, 32};
@@ -309,7 +309,7 @@ TEST(any_number_of_workers_gossips)
     ck_assert_double_eq_tol(support_ok(c)->result.steps, 2, 1e-9);
 }
 
-/* --- neighbour lists made by hand ------------------------------------------------------------- */
+/* --- Tests of neighbour lists that the test itself makes -------------------------------------- */
 
 static double kept_mean, given; /* shares of worker 1 in step 2; set before the simulation forks */
 static unsigned promises;

@@ -314,7 +314,7 @@ static support_case *bounded(const char *algorithm, int workers, int bound)
 
 SUITE(hang, "hang", .seconds = 120);
 
-/** _i selects the fault, and the bound that ends the run. */
+/** The loop variable _i selects the fault, and the bound that ends the run. */
 TEST_RANGE(an_endless_wait_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS)
 {
     support_case *c = bounded(NULL, WORKERS, _i % N_BOUNDS);
@@ -381,7 +381,7 @@ TEST(a_failure_after_the_end_stops_no_worker)
 
 /**
  * Worker 0 starts an exchange after its failure, at the end of its step. The exchange must still be
- * completed. _i selects the network.
+ * completed. The loop variable _i selects the network.
  */
 TEST_RANGE(a_failing_worker_completes_begun_exchanges, 0, 2)
 {
@@ -396,7 +396,7 @@ TEST_RANGE(a_failing_worker_completes_begun_exchanges, 0, 2)
     support_ok(c);
 }
 
-/* --- late workers that do not hang ------------------------------------------------------------ */
+/* --- Tests of late workers that do not hang --------------------------------------------------- */
 
 static const char *const late[][3] = {
     {"slow", "factor", "100"}, {"delay", "seconds", "7.7"}, {"ramp", "seconds", "1.3"}};
@@ -428,7 +428,7 @@ TEST(a_run_does_not_hang_on_a_slow_network)
     }
 }
 
-/** _i is the index of the algorithm. */
+/** The loop variable _i is the index of the algorithm. */
 TEST_RANGE(a_run_with_late_workers_does_not_hang, 0, support_n_algorithms())
 {
     for (int i = 0; i < N_LATE * N_BOUNDS * 2; i++) {

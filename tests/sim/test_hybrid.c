@@ -400,7 +400,7 @@ TEST(a_job_exchanges_its_part_while_the_next_computes)
     ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
 }
 
-/* --- peers that fail, rejoin and move --------------------------------------------------------- */
+/* --- Tests of peers that fail, rejoin and move ------------------------------------------------ */
 
 /**
  * Makes a run with two stages of @p peers peers each, on unlimited links. A micro-batch takes one

@@ -165,7 +165,7 @@ enum { PARTS = 6, N_EXPERIMENTS = (SUPPORT_SLOW ? 1 : 6) * N_KINDS };
 
 SUITE(maxmin, "maxmin", .seconds = 300);
 
-/** _i is the index of the first of the test's experiments. */
+/** The loop variable _i is the index of the first of the test's experiments. */
 TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS)
 {
     double messages = 0;
@@ -181,7 +181,7 @@ TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS)
     ck_assert_double_gt(messages, 0);
 }
 
-/* --- simultaneous messages of all algorithms -------------------------------------------------- */
+/* --- Tests of simultaneous messages of all algorithms ----------------------------------------- */
 
 /**
  * Makes a case with equal hosts. If @p ground is even, all steps take the same time. The hosts are
@@ -205,7 +205,8 @@ static support_case *new_even(int algorithm, int ground)
     return c;
 }
 
-/** _i selects whether steps take the same time, and the network (see new_even()). */
+/** The loop variable _i selects whether steps take the same time, and the network (see new_even()).
+ */
 TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4)
 {
     for (int i = 0; i < 2 * support_n_algorithms(); i += SUPPORT_SLOW ? 7 : 1) {
@@ -249,7 +250,7 @@ TEST_ROWS(shared_links_of_a_file_are_timed_by_flows, files)
     unlink(path);
 }
 
-/* --- code that timed the messages ------------------------------------------------------------- */
+/* --- Tests of which code computed the times of messages --------------------------------------- */
 
 static const struct {
     const char *algorithm;

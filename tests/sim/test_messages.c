@@ -192,7 +192,7 @@ TEST(the_output_of_whole_servers_is_their_mean)
 
 /**
  * A server that works with messages of whole vectors must equal the parameter server dsgd_serve(),
- * which answers piece by piece. _i is the number of workers.
+ * which answers piece by piece. The loop variable _i is the number of workers.
  */
 TEST_RANGE(a_server_of_messages_equals_dsgd_serve, 1, 6)
 {
@@ -233,7 +233,7 @@ TEST_ALGORITHM(optimizing, .work = optimized_work, .serve = optimizing_serve);
 
 /**
  * The server must use its own momentum, its own count of steps (for Adam), and its own falling
- * learning rate. _i selects the optimizer and the number of pieces.
+ * learning rate. The loop variable _i selects the optimizer and the number of pieces.
  */
 TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4)
 {
@@ -292,7 +292,7 @@ TEST(a_message_may_have_a_fragment)
     ck_assert(same > n / 3 && zeros > n / 3);
 }
 
-/* --- messages of some neighbours -------------------------------------------------------------- */
+/* --- Tests of waits for the messages of some neighbours --------------------------------------- */
 
 enum { FEW = 4, LATE = 3 };
 
@@ -378,7 +378,7 @@ TEST(a_deadline_ends_the_wait_for_the_third)
     ck_assert_double_eq(got->note[3], 0);
 }
 
-/* --- waits for several events ----------------------------------------------------------------- */
+/* --- Tests of waits for several events -------------------------------------------------------- */
 
 /**
  * A test algorithm in which worker 0 stores the result and the time of each wait. Worker 1 sends a
@@ -538,8 +538,8 @@ static void in_order_serve(dsgd_node *self)
 
 /**
  * Messages between the same two ranks must not overtake each other, as in MPI, although messages
- * with several pieces take longer. _i selects the way, the number of pieces, and whether exchanges
- * block.
+ * with several pieces take longer. The loop variable _i selects the way, the number of pieces, and
+ * whether exchanges block.
  */
 TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12)
 {
@@ -576,7 +576,7 @@ TEST(a_message_to_a_missing_receiver_is_rejected)
                          "then 0 servers)");
 }
 
-/* --- messages to several receivers ------------------------------------------------------------ */
+/* --- Tests of messages to several receivers --------------------------------------------------- */
 
 /**
  * A test algorithm that sends the model to both neighbours on a ring, one call after the other, and

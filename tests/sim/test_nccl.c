@@ -269,7 +269,7 @@ static void expect_shape(support_case *c, dsgd_nccl_shape shape)
 
 static const int sizes_of_groups[] = {8, 16, 24, 80};
 
-/** Tests the computed network (_i < 4) and the streams in SimGrid. */
+/** Tests the computed network if _i is below 4, and the streams in SimGrid otherwise. */
 TEST_RANGE(allreduce_time_equals_the_formula, 0, 4 * 2)
 {
     const int workers = sizes_of_groups[_i % 4];
@@ -351,7 +351,7 @@ TEST(time_of_a_short_vector_equals_its_streams)
 
 /**
  * Two concurrent collectives get half of each NIC. In this test, the collectives are two chunks
- * that do not wait for each other. _i selects the network.
+ * that do not wait for each other. The loop variable _i selects the network.
  */
 TEST_RANGE(two_concurrent_collectives_share_the_nics, 0, 2)
 {
@@ -369,7 +369,7 @@ TEST_RANGE(two_concurrent_collectives_share_the_nics, 0, 2)
     ck_assert_double_eq_tol(seconds_of(c), expected_s, 0.01 * expected_s);
 }
 
-/* --- effect of collectives on computation ----------------------------------------------------- */
+/* --- Tests of the effect of collectives on computation ---------------------------------------- */
 
 /**
  * Makes a run with a vector in two halves. The first half is ready after 2/3 s of computation, and

@@ -140,7 +140,7 @@ TEST(pairs_agree_as_fast_as_their_graph_lets_them)
     ck_assert_double_eq_tol(left_by_a_round(c), 0.99, 0.008);
 }
 
-/* --- loops during the computation ------------------------------------------------------------- */
+/* --- Tests of loops that average during the computation --------------------------------------- */
 
 /* Seconds of an averaging with the costs of costly(). */
 static const double averaging_s = 2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6);

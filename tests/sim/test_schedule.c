@@ -225,7 +225,7 @@ TEST(activations_and_weights_equal_their_closed_forms)
             }
 }
 
-/* --- uneven stages and messages --------------------------------------------------------------- */
+/* --- Tests of uneven stages and of messages --------------------------------------------------- */
 
 static double some(uint64_t *state, double from, double to)
 {
@@ -455,7 +455,7 @@ TEST_RANGE(a_micro_batch_returns_over_the_same_peers, 1, 20)
     end(&t);
 }
 
-/* --- absent peers and measured speeds --------------------------------------------------------- */
+/* --- Tests of absent peers and of measured speeds --------------------------------------------- */
 
 static void set_away(trial *t, const dsgd_absence *away, int64_t n)
 {

@@ -42,7 +42,7 @@ TEST(pushes_and_answers_take_turns_at_a_server)
  * the same order. Server s is busy from the arrival of the first worker's part on, which comes s
  * parts later than at server 0. A round therefore takes the time of all workers' parts at one
  * server. The latencies of all parts overlap. At the end, the last worker processes the answers of
- * all servers. _i selects the numbers of servers and workers.
+ * all servers. The loop variable _i selects the numbers of servers and workers.
  */
 TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9)
 {
@@ -57,7 +57,7 @@ TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9)
                      (workers - 1) * latency_s);
 }
 
-/* --- servers with a high latency -------------------------------------------------------------- */
+/* --- Tests of servers with a high latency ----------------------------------------------------- */
 
 /* the bytes of a message of 1 kB take a hundred thousandth of this latency */
 static const double far_s = 10e-3;
@@ -177,7 +177,7 @@ TEST(messages_that_others_slow_do_not_overlap)
     ck_assert_double_lt(fabs(time_s[1] / time_s[0] - 1), 0.05);
 }
 
-/* --- order of pushes and fetches -------------------------------------------------------------- */
+/* --- Tests of the order of pushes and fetches ------------------------------------------------- */
 
 /**
  * A test algorithm that starts a fetch during a local step. If params is not NULL, it also pushes

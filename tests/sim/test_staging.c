@@ -152,7 +152,7 @@ TEST(copies_are_communication)
                  10 * (2 * copy_s + exchange_s));
 }
 
-/* --- times at which pieces are ready ---------------------------------------------------------- */
+/* --- Tests of the times at which chunks are ready --------------------------------------------- */
 
 TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
 {

@@ -277,7 +277,7 @@ static share *share_of(const emulation *e, int worker, size_t piece)
     return &e->shares[(size_t)worker * e->p->pieces + piece];
 }
 
-/* --- averages of all workers ------------------------------------------------------------------ */
+/* --- Emulations of averages of all workers ---------------------------------------------------- */
 
 static bool due(long step, long period)
 {
@@ -353,7 +353,7 @@ void emulation_local_sgd(const emulation_problem *p, long period, bool cta, emul
     live(&e);
 }
 
-/* --- gossip in lock-step ---------------------------------------------------------------------- */
+/* --- Emulations of gossip in lock-step -------------------------------------------------------- */
 
 typedef struct gossip_options {
     double (*weight)(const emulation_problem *p, int i, int j, long step);

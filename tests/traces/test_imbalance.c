@@ -189,7 +189,7 @@ TEST(random_numbers_stay_between_min_and_max)
     ck_assert_double_ge(high, 1.699);
 }
 
-/* --- repeated and independent draws ----------------------------------------------------------- */
+/* --- Tests of repeated and of independent draws ----------------------------------------------- */
 
 static const char *const pure[] = {
     "{kind: normal, mean: 1, deviation: 0.2}",

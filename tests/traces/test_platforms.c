@@ -280,7 +280,7 @@ TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
     ck_assert_double_eq_tol(shares.compute, (1 + 3 * 0.5) / 4, 0.01);
 }
 
-/* --- closed forms of all shapes --------------------------------------------------------------- */
+/* --- Tests of closed forms of all shapes ------------------------------------------------------ */
 
 /** Compares simulated times of single messages with the closed form, for hosts that differ. */
 TEST_RANGE(messages_take_their_closed_form, 0, SHAPES)
@@ -721,7 +721,7 @@ static dsgd_platform regions(void)
     return p;
 }
 
-/** _i selects the network model: flows or SimGrid. */
+/** The loop variable _i selects the network model: flows or SimGrid. */
 TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
 {
     network = _i;
