@@ -11,7 +11,7 @@
 #include "models/values/listener.h"
 
 typedef struct dsgd_made {
-    /* operation that made the value; ZERO only for values[0]; CONSTANT for the model at time 0 */
+    /* operation that made the value: ZERO only for values[0], CONSTANT for the model at time 0 */
     dsgd_made_by by;
     int worker; /* rank of the first worker that computed the value */
     int64_t step; /* step of worker `worker` when it computed the value */
@@ -32,12 +32,12 @@ typedef struct dsgd_made {
 } dsgd_made;
 
 typedef enum dsgd_yaml_kind {
-    DSGD_ENTRY_MODEL, /* the model of the host is `value` from now on */
-    DSGD_ENTRY_UPDATED, /* a local step computed `value`, for the model or another vector */
-    DSGD_ENTRY_SENT, /* a verb sends `value` */
-    DSGD_ENTRY_RECEIVED, /* a message of host `peer` delivered `value` */
-    DSGD_ENTRY_SAMPLED, /* the host contributes `value` to a sum */
-    /* the host uses the sum `value` */
+    DSGD_ENTRY_MODEL, /* entry: the model of the host is `value` from now on */
+    DSGD_ENTRY_UPDATED, /* entry: a local step computed `value`, for the model or another vector */
+    DSGD_ENTRY_SENT, /* entry: a verb sends `value` */
+    DSGD_ENTRY_RECEIVED, /* entry: a message of host `peer` delivered `value` */
+    DSGD_ENTRY_SAMPLED, /* entry: the host contributes `value` to a sum */
+    /* entry: the host uses the sum `value` */
     DSGD_ENTRY_USED
 } dsgd_yaml_kind;
 
@@ -54,14 +54,14 @@ static inline bool dsgd_scope_is_of_versions(uint64_t scope)
 
 typedef struct dsgd_ledger_entry {
     dsgd_yaml_kind kind;
-    int host; /* rank of a worker; n_workers + rank for a server */
+    int host; /* rank of a worker, or n_workers + rank of a server */
     int peer; /* sender; only for kind RECEIVED */
     int64_t step; /* current step of the host */
     double at_s;
     size_t value;
     /*
-     * number of local steps of the owner when the value was made; only for RECEIVED and SAMPLED; -1
-     * for a contribution of zeros
+     * number of local steps of the owner when the value was made (-1 for a contribution of zeros);
+     * only for RECEIVED and SAMPLED
      */
     int64_t stamp;
     /* identity of the sum; only for SAMPLED and USED (sim/exchange/reductions.h) */

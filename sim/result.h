@@ -30,9 +30,10 @@ typedef struct dsgd_time_shares {
  * methods.
  */
 enum {
-    DSGD_TIMED_BY_SIMGRID = 1, /* a run has at most one of the flags SIMGRID and FLOWS */
+    DSGD_TIMED_BY_SIMGRID = 1, /* a simulation computed times; a run has at most one of the flags
+                                * SIMGRID and FLOWS */
     DSGD_TIMED_BY_FLOWS = 2,
-    /* times were computed by formulas instead of a simulation */
+    /* formulas computed times instead of a simulation */
     DSGD_TIMED_BY_ARITHMETIC = 4
 };
 
@@ -76,12 +77,12 @@ enum { DSGD_MOST_LISTED = 10000 };
 typedef struct dsgd_failure_times {
     int64_t n;
     struct dsgd_failed {
-        /* rank of the failed worker; the first rank if several workers fail together */
+        /* rank of the failed worker; the lowest rank if several workers fail together */
         double worker;
         double at_s;
     } * listed; /* [n] failures, at most DSGD_MOST_LISTED */
-    double goodput; /* share of the time that remains after subtracting all following times */
-    double lost_s; /* time of work that is repeated or lost */
+    double goodput; /* share of the time that remains without all following times */
+    double lost_s; /* time of work that is repeated, or whose result is lost */
     double detect_s, repair_s, restart_s, checkpoint_s;
     /*
      * Number of failures of peers whose stage continued (they are counted in n, too), and number of
@@ -101,19 +102,25 @@ typedef struct dsgd_failure_times {
  */
 typedef struct dsgd_run_result {
     int outcome; /* outcome of the run, of type dsgd_outcome */
-    /* step at which the run diverged, or the reason why it failed; else a note, or empty */
+    /*
+     * step at which the run diverged, or reason why it failed; in other runs, a note or an empty
+     * text
+     */
     dsgd_error why;
     double virtual_s;
     double steps; /* number of gradient steps of all workers, divided by P */
     double samples, learn_samples;
     dsgd_failure_times failures;
     /*
-     * Samples per second of all workers, and mean time of a step. accounting.c describes how
-     * unfinished steps count.
+     * Samples per second of all workers, and mean time of a step. accounting.c describes the way in
+     * which unfinished steps count.
      */
     double samples_per_s, step_mean_s;
     dsgd_step_times step_times;
-    /* part of step_mean_s that is between passes, or after the end of the computation */
+    /*
+     * part of step_mean_s that is not computation: time between passes, and time after the end of
+     * the computation
+     */
     double exposed_mean_s;
     dsgd_time_shares shares; /* shares of time, as means over workers */
     dsgd_time_shares *worker_shares; /* [workers] shares of each worker's time */
@@ -155,27 +162,27 @@ typedef struct dsgd_run_result {
     double *stage_slowness;
     /* [workers][n_stages] position of each stage's slowest host on the platform */
     int *stage_place;
-    /* bytes that a worker sends: mean and maximum over workers; servers are not included */
+    /* bytes that a worker sends, without servers: mean and maximum over workers */
     double sent_mean_bytes, sent_max_bytes;
     size_t n_pieces; /* number of chunks per vector */
     double piece_bytes; /* bytes of the largest chunk */
     /*
      * Collective algorithm (dsgd_collective) of the largest vector in an allreduce, and in a
-     * partial collective. AUTO if there was none.
+     * partial collective. AUTO if no such collective was called.
      */
     int collective, partial_collective;
     double partial_active_mean; /* mean number of new contributions per partial collective */
     /*
-     * Number of sums that workers missed because a later sum had overwritten them, and number of
-     * sums that workers used again because no later sum had arrived since their last step. Both
-     * numbers count whole vectors, summed over all workers.
+     * Two numbers of sums of partial collectives. Skipped: sums that workers missed because a later
+     * sum had overwritten them. Duplicates: sums that workers used again because no later sum had
+     * arrived since their last step. Both numbers count whole vectors, summed over all workers.
      */
     double partial_skipped, partial_duplicates;
 
     size_t n_points;
     /* [n_points] evaluations, the first one at time 0; NULL if nothing is learned */
     dsgd_point *points;
-    /* Loss, accuracy and smallest accuracy of the workers' own models at the end. */
+    /* Mean loss, mean accuracy and smallest accuracy of the workers' own models at the end. */
     double local_loss, local_accuracy, local_accuracy_min;
 
     /* The following two members are lower bounds of virtual_s. */
@@ -194,7 +201,9 @@ typedef struct dsgd_run_result {
      */
     dsgd_load *loads;
 
-    /* number of memory blocks at the end of the run; must not grow with the number of steps */
+    /*
+     * number of memory blocks at the end of the run, which must not grow with the number of steps
+     */
     size_t n_blocks_kept;
     double timing_wall_s, total_wall_s;
     dsgd_values_stats numerics;

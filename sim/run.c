@@ -129,7 +129,7 @@ static void fail(dsgd_engine *engine, const char *what)
 {
     dsgd_run_result *const result = engine->result;
     const int left = first_left(engine);
-    int stopped = 0; /* the first worker that had failed in the simulation */
+    int stopped = 0; /* rank of the first worker that had failed in the simulation */
     while (stopped < engine->n_workers && !engine->workers[stopped].clock.stopped)
         stopped++;
     char *waits = dsgd_xstrdup("");
@@ -149,9 +149,10 @@ static void fail(dsgd_engine *engine, const char *what)
 }
 
 /**
- * Adds a note to the result if a worker leaves more and more requests or messages behind. A few of
- * them may be pending at the end, for example those of a delayed average. If there are many of them
- * since the first half of the worker's steps, the algorithm has forgotten them.
+ * Adds a note to the result if a worker starts more and more requests or messages that never end.
+ * At the end of a correct run, a few of them may be pending, for example the requests of a delayed
+ * average. If there are many of them since the first half of the worker's steps, the algorithm has
+ * forgotten them.
  */
 static void note_what_is_left(const dsgd_engine *engine, dsgd_error *note)
 {
@@ -280,7 +281,7 @@ static void simulate(dsgd_engine *engine)
         sum_up(engine);
     fail_if_workers_hang(engine, ended);
     result->timing_wall_s = dsgd_wall_s() - start_s;
-    /* subtract the time in which the simulation waited for values */
+    /* subtracts the time in which the simulation waited for values */
     result->timing_wall_s -= dsgd_values_stats_get(engine->learning.values).waiting_wall_s;
     dsgd_ledger_close(engine);
     dsgd_learning_end(engine);
@@ -310,7 +311,7 @@ static void divide_pieces(dsgd_engine *engine, size_t parts)
     double *const work = dsgd_run_alloc(engine, replica->n_parts * sizeof *work);
     size_t *const on_lane = dsgd_run_alloc(engine, (size_t)layout->n_lanes * sizeof *on_lane);
     double all = 0, begin = 0;
-    size_t most = 1; /* number of channels of a host */
+    size_t most = 1; /* largest number of channels of a host */
     for (size_t k = 0; k < n; k++)
         all += layout->piece_bytes[k];
     for (size_t k = 0; k < n; k++) {
@@ -386,7 +387,10 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
         divide_pieces(engine, (size_t)dsgd_server_parts(config));
     if (config->workload->memory == DSGD_MEMORY_DEVICE) {
         engine->costs.staging_s_per_byte = config->platform->staging_s_per_byte;
-        /* All hosts of a worker copy at the same time. */
+        /*
+         * The cost is divided by the number of a worker's hosts, because they all copy at the same
+         * time.
+         */
         engine->costs.operation_s_per_byte =
             config->platform->operation_s_per_byte / engine->layout.n_lanes;
     }

@@ -9,7 +9,7 @@
 #include "traces/imbalance.h"
 
 /**
- * Simulates a run until it reaches the first bound of config->until. Returns DSGD_OK even if the
+ * Simulates a run until it reaches one of the bounds in config->until. Returns DSGD_OK even if the
  * run diverged or failed (see result->outcome). Returns an error only for bad input or an unusable
  * device, before time 0. Call it once per process, and release the result with
  * dsgd_run_result_free().
@@ -44,8 +44,8 @@ size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config);
 /* --- properties of a configuration (check.c) -------------------------------------------------- */
 
 /**
- * Returns true if the other workers continue while some workers are down. If false, a failure makes
- * all workers restart, or the other workers wait for ever. Defined in failures/failures.c.
+ * Returns true if the other workers continue while some workers are down. Otherwise, a failure
+ * makes all workers restart, or the other workers wait for ever. Defined in failures/failures.c.
  */
 bool dsgd_goes_on(const dsgd_run_config *config);
 
@@ -84,15 +84,16 @@ int dsgd_server_parts(const dsgd_run_config *config);
  * Returns an upper bound on the relative change of the time of a step if neighbouring buckets are
  * merged into DSGD_MANY_BUCKETS chunks.
  *
- * Reason: the exchange of a vector ends at the largest sum, over all chunks, of the time at which
- * the chunk is ready, plus the exchange times of this chunk and of all later chunks. A merged chunk
- * is ready when its last bucket is ready. So the exposed time grows at most by the exchange time of
- * one merged chunk, minus that of one bucket. Fewer chunks save latencies if the exchange does not
- * end within the backward pass, or if latencies take time from the GPU.
+ * Reason: for each chunk, add the time at which the chunk is ready, and the exchange times of this
+ * chunk and of all later chunks. The exchange of a vector ends at the largest of these sums. A
+ * merged chunk is ready when its last bucket is ready. So the exposed time grows at most by the
+ * exchange time of one merged chunk, minus the exchange time of one bucket. Fewer chunks save
+ * latencies if the exchange does not end within the backward pass, or if latencies take time from
+ * the GPU.
  *
- * Returns INFINITY if no bound is known: for gossip on a graph, in which a delay moves to the
- * neighbours with each chunk; for an algorithm that cancels gradients by their age; and for an
- * algorithm whose workers send messages to any other worker.
+ * Returns INFINITY if no bound is known. This is the case for gossip on a graph, in which a delay
+ * moves to the neighbours with each chunk. It is also the case for an algorithm that cancels
+ * gradients by their age, and for an algorithm whose workers send messages to any other worker.
  */
 double dsgd_merging_error(const dsgd_run_config *config);
 

@@ -13,30 +13,39 @@
 #include <stdint.h>
 
 typedef enum dsgd_span_kind {
-    DSGD_SPAN_STEP, /* a step of a worker, from one dsgd_next_step() to the next */
-    DSGD_SPAN_COMPUTE, /* computation of a gradient, or of one pass of a gradient */
-    /* part of transfers, overheads and reductions that does not overlap with computation */
+    DSGD_SPAN_STEP, /* span of a step of a worker, from one dsgd_next_step() to the next */
+    DSGD_SPAN_COMPUTE, /* span of the computation of a gradient, or of one pass of a gradient */
+    /* span of transfers, overheads and reductions that do not overlap with computation */
     DSGD_SPAN_COMMUNICATE,
-    DSGD_SPAN_WAIT, /* wait of a verb for other workers, including communication */
-    DSGD_SPAN_EXCHANGE, /* exchange of one chunk by a channel */
-    /* a message, from the time when sender and receiver are ready until it is received */
+    DSGD_SPAN_WAIT, /* span of a wait of a verb for other workers, including communication */
+    DSGD_SPAN_EXCHANGE, /* span of the exchange of one chunk by a channel */
+    /* span of a message, from the time when sender and receiver are ready until it is received */
     DSGD_SPAN_MESSAGE,
     /*
-     * pass of a micro-batch on host `track` of a worker that has several hosts; `verb` is
-     * "forward", "backward", ...
+     * span of the pass of a micro-batch on host `track` of a worker that has several hosts; `verb`
+     * is "forward", "backward", ...
      */
     DSGD_SPAN_PASS,
-    /* absence of a worker while the other workers continue; `verb` is "failed" or "comes back" */
+    /*
+     * span of the absence of a worker while the other workers continue; `verb` is "failed" or
+     * "comes back"
+     */
     DSGD_SPAN_AWAY,
     /*
-     * Instant at which all workers stop, for the reason in `verb`. The kinds from here on are
-     * instants, without a duration.
+     * Instant at which all workers stop; `verb` contains the reason. This kind and the following
+     * kinds are instants, without a duration.
      */
     DSGD_SPAN_STOPPED,
-    DSGD_SPAN_ACTIVATED, /* a version of a partial collective starts at the host */
-    /* an exchange takes the contents of the send buffer for a version of a partial collective */
+    DSGD_SPAN_ACTIVATED, /* instant at which a version of a partial collective starts at the host */
+    /*
+     * instant at which an exchange takes the contents of the send buffer for a version of a partial
+     * collective
+     */
     DSGD_SPAN_CONTRIBUTED,
-    /* the host uses a sum of a partial collective, or a stale value of another worker */
+    /*
+     * instant at which the host uses a sum of a partial collective, or a stale value of another
+     * worker
+     */
     DSGD_SPAN_USED,
 } dsgd_span_kind;
 
@@ -48,23 +57,23 @@ typedef struct dsgd_span {
     dsgd_span_kind kind;
     int host; /* host of the span; for a message, the sender */
     /*
-     * For a message, the receiver. For a wait, the last host to do its part, where differences
-     * below 1 % of the wait are ignored. For an activated version, the host whose activation came
-     * first. For a used value, the host that made it. -1 if there is no such host, or if there are
-     * several.
+     * The other host of the span. For a message, this is the receiver. For a wait, it is the last
+     * host to do its part, where differences below 1 % of the wait are ignored. For an activated
+     * version, it is the host whose activation came first. For a used value, it is the host that
+     * made it. -1 if there is no such host, or if there are several.
      */
     int peer;
-    int n_peers; /* for a wait, the number of hosts that it waits for at its start */
+    int n_peers; /* for a wait, the number of hosts for which it waits at its start */
     /*
-     * for an exchange, the number of its channel; for a wait, 0 in work() and 1 in assist(); for a
-     * pass, its host within the worker
+     * For an exchange, the number of its channel. For a wait, 0 in work() or 1 in assist(). For a
+     * pass, its host in the worker.
      */
     int track;
-    int64_t step; /* step of the host at the start of the span */
+    int64_t step; /* step of the host when the span started */
     /*
-     * Number of the chunk (for a pass: of the micro-batch), and number of the version; -1 if there
-     * is none. The version of a stale value is its number of local steps or, at a server, its
-     * number of pushes.
+     * piece: number of the chunk, or for a pass, of the micro-batch. version: number of the
+     * version; for a stale value, its number of local steps or, at a server, its number of pushes.
+     * -1 if there is no such number.
      */
     int64_t piece, version;
     int64_t made; /* step in which the contribution was published; -1 if it was not published */
@@ -72,11 +81,11 @@ typedef struct dsgd_span {
     double since_s, end_s;
     double alone_s; /* for a computation, its duration if no exchange uses the GPU */
     /*
-     * For a gradient, the start of its backward pass; for a wait, the time at which the last host
-     * did its part.
+     * Time within the span. For a gradient, it is the start of the backward pass. For a wait, it is
+     * the time at which the last host did its part.
      */
     double turn_s;
-    double bytes; /* for a message, its bytes */
+    double bytes; /* for a message, its number of bytes */
     /*
      * Name of a wait, exchange, absence or stop. For a message, "activation" or NULL. For a
      * gradient, dsgd_cancelled if it was cancelled at the end of the span; dsgd_pass if another
@@ -109,10 +118,10 @@ static inline bool dsgd_ends_gradient(const dsgd_span *span)
 enum { DSGD_MOST_SPANS = 1000000 };
 
 typedef struct dsgd_timeline {
-    /* Input: what to record. */
+    /* The following members are input: they select the events that are recorded. */
     /*
-     * first step of the window, and first step after it; INT64_MAX as end_step means the end of the
-     * run
+     * first step of the window, and first step after the window; INT64_MAX as end_step means the
+     * end of the run
      */
     int64_t first_step, end_step;
     const bool *chosen; /* [n_workers] true for workers to record; servers are always recorded */
@@ -124,7 +133,7 @@ typedef struct dsgd_timeline {
     void (*ended)(void *listener, const dsgd_span *span);
     void *listener;
 
-    /* Output: the record. */
+    /* The following members are output: the record of the events. */
     /*
      * opened: true if the window has opened; closed: true if it has closed before the end of the
      * run

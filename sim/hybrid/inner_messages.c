@@ -1,11 +1,13 @@
 /**
- * @file inner_messages.c Times of the messages between the hosts of one worker, by closed forms of
- * the platform. The formulas assume that all hosts of a stage send at the same time, and that no
- * other hosts send. The activations of a micro-batch are divided among all hosts of a stage, at the
+ * @file inner_messages.c
+ * Computes the times of the messages between the hosts of one worker, by closed forms of the
+ * platform. The formulas assume that all hosts of a stage send at the same time, and that no other
+ * hosts send. The activations of a micro-batch are divided among all hosts of a stage, at the
  * sender and at the receiver (sequence parallelism). Sums and gathers are collectives of the run's
  * library, which run in all groups of a stage at the same time. With swarm each host sends whole
- * micro-batches evenly to all hosts of the next stage; the formula assumes that a host sends to one
- * host at a time. The gradient of a stage is summed over its hosts at the end of each job.
+ * micro-batches evenly to all hosts of the next stage. For swarm, the formula assumes that a host
+ * sends to one host at a time. The gradient of a stage is summed over its hosts at the end of each
+ * job.
  */
 #include "sim/exchange/analytic.h"
 #include "sim/exchange/plan.h"
@@ -24,7 +26,8 @@ typedef struct messages {
      * platform
      */
     dsgd_ends *flows;
-    int *chosen; /* [2 n_hosts] members of a collective, as numbers of hosts of the cluster */
+    int *chosen; /* [2 n_hosts] numbers, in the cluster, of the hosts that are members of a
+                  * collective */
 } messages;
 
 /**
@@ -50,7 +53,7 @@ static dsgd_ends ends_of(const messages *in, int from, int to)
 }
 
 /**
- * Returns the time of messages that each host of stage @p from sends to the corresponding host of
+ * Returns the time of a message that each host of stage @p from sends to the corresponding host of
  * stage @p to. If @p both is true, the hosts of @p to send back at the same time.
  */
 static double message_s(const messages *in, int from, int to, double bytes, bool both)
@@ -149,7 +152,10 @@ static double collective_s(const messages *in, collective c)
     return seconds;
 }
 
-/** Returns the time to send the state of stage @p d from its second host to its first host. */
+/**
+ * Returns the time that the second host of stage @p d needs to send the state of the stage to the
+ * first host.
+ */
 static double copy_s(const messages *in, int d)
 {
     const dsgd_platform *const platform = in->engine->config->platform;
@@ -220,8 +226,8 @@ static void add_within(const messages *in, int n, int i, double bytes)
 
 /**
  * Adds the streams of a group's ring, in which each member sends c->bytes to the next member. NCCL
- * makes as many rings as a node has NICs. Each ring has an equal part of the bytes, enters and
- * leaves every node by its own NIC, and goes through all GPUs of the node.
+ * makes as many rings as a node has NICs. Each ring carries an equal part of the bytes. A ring
+ * enters and leaves every node by its own NIC, and passes through all GPUs of the node.
  */
 static void add_ring(const messages *in, const collective *c, int group)
 {
@@ -261,8 +267,8 @@ static void add_rings(const messages *in, int d)
 }
 
 /**
- * Adds the streams of activations forward, of their gradients backward, and of gradients that two
- * hosts merge.
+ * Adds three kinds of streams: activations forward, their gradients backward, and gradients that
+ * two hosts merge.
  */
 static void add_streams(const messages *in, int d, int shard, int tensor)
 {
@@ -270,10 +276,10 @@ static void add_streams(const messages *in, int d, int shard, int tensor)
     const double all = g->inner->activation_bytes;
     const double model_bytes = in->engine->layout.bytes * g->share[d];
     const int here = host_of(in, d, shard, tensor);
-    /* Number of parts of this stage that are followed by a part on the next host. */
+    /* number of parts of this stage that have their next part on the next host */
     const size_t borders =
         (g->n_parts_each + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
-    /* the first receiver is the host of the same shard */
+    /* the first receiver (p = 0) is the host of the same shard */
     for (int p = 0; p < g->n_stage_hosts; p++) {
         const int next = host_of(in, (d + 1) % g->n_stages, (shard + p) % g->n_shards, tensor);
         const double bytes = all / g->n_beside / g->n_stage_hosts * (double)borders;

@@ -101,7 +101,9 @@ dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
     double *const all = dsgd_xcalloc((size_t)replica->n_groups + ARRAYS * n + 2 * replica->n_parts +
                                          (size_t)replica->n_hosts,
                                      sizeof *all);
-    /* slowness must point to the start of the memory, because dsgd_replica_state_free() frees it */
+    /*
+     * slowness points to the start of the memory, because dsgd_replica_state_free() frees slowness
+     */
     m->slowness = all;
     double *const of = all + replica->n_groups;
     m->costs = (dsgd_replica_costs){of, of + n, of + 2 * n, of + 3 * n, of + 4 * n, of + 5 * n};
@@ -140,8 +142,8 @@ size_t dsgd_replica_part(const dsgd_replica *replica, double share)
 size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes)
 {
     /*
-     * Tolerance for borders, as a share of the vector. Borders of parts that differ less from the
-     * borders of chunks are equal to them.
+     * Tolerance for borders, as a share of the vector. If the border of a part and the border of a
+     * chunk differ by less, they count as equal.
      */
     static const double rounding = 1e-9;
     double *const cut = dsgd_xcalloc(n + replica->n_parts, sizeof *cut);
@@ -181,8 +183,8 @@ static double pass_s(const dsgd_replica *replica, int stage, double layer_s, dou
 }
 
 /**
- * Computes the forward and backward times of a micro-batch in stage @p d, on a host with the given
- * slowness.
+ * Computes the forward and backward times of a micro-batch in stage @p d, on a host with slowness
+ * @p slowness.
  */
 static void stage_s(const dsgd_replica *replica, const dsgd_replica_costs *costs, int d,
                     double slowness, double *forward_s, double *backward_s)
@@ -232,7 +234,7 @@ static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const
 }
 
 /**
- * Runs the pipeline with the slowness in @p m. Afterwards replica->seconds contains
+ * Computes a step of the pipeline with the slowness in @p m. Afterwards replica->seconds contains
  * forward_s[n_stages], then backward_s[n_stages].
  */
 static dsgd_pipeline_times run_step(const dsgd_replica *replica, const dsgd_replica_state *m,

@@ -21,8 +21,8 @@ typedef struct dsgd_replica {
     int n_hosts; /* number of hosts of a worker */
     int n_stages, n_tensor;
     /*
-     * number of shards of a stage; with swarm, number K of hosts of a stage, each of which has the
-     * whole stage
+     * number of shards of a stage; with swarm, the number K of hosts of a stage, each of which has
+     * the whole stage
      */
     int n_shards;
     int n_stage_hosts; /* with swarm, number K of hosts of a stage; else 1 */
@@ -32,11 +32,11 @@ typedef struct dsgd_replica {
      * group; otherwise each stage is a group.
      */
     int n_groups;
-    /* times of the two passes of a micro-batch on a host that has all layers */
+    /* times of the forward and backward pass of a micro-batch on a host that has all layers */
     double forward_s, backward_s;
     size_t n_parts; /* number of parts of the vector; parts are in forward order */
     size_t n_parts_each; /* number of parts of each job */
-    /* [n_parts + 1] share of the model that is before each part; the last element is 1 */
+    /* [n_parts + 1] share of the model that precedes each part; the last element is 1 */
     double *begin;
     /*
      * [n_stages] number of layers of the transformer on each host of a stage; 1 without a
@@ -47,7 +47,7 @@ typedef struct dsgd_replica {
     dsgd_pipeline *pipeline;
     /* scratch memory for the results of a step: see dsgd_pipeline_run() */
     double *end_s, *gradient_s, *seconds;
-    double *slowness; /* [n_groups] scratch memory of the caller, for the slowness of the groups */
+    double *slowness; /* [n_groups] scratch memory of the caller for the slowness of the groups */
 } dsgd_replica;
 
 /**
@@ -81,23 +81,24 @@ typedef struct dsgd_replica_state {
     dsgd_replica_costs costs;
     size_t n_streams;
     dsgd_inner_stream *streams; /* [n_streams] streams of each step */
-    double *slow; /* [n_stages] sum of each stage's slowness over all steps of the worker */
-    double *lane_slow; /* [n_hosts] sum of each host's slowness over all steps of the worker */
+    double *slow; /* [n_stages] slowness of each stage, summed over all steps of the worker */
+    double *lane_slow; /* [n_hosts] slowness of each host, summed over all steps of the worker */
     /*
-     * [n_groups] slowness of each group in the last step, from which the following members were
-     * computed
+     * [n_groups] slowness of each group in the last step; the following members were computed from
+     * it
      */
     double *slowness;
     bool is_current; /* true if a step with the same slowness would give the same results */
     double step_s, bubble_share;
     double lost_s; /* time that hosts of the worker spent on work that failures made worthless */
     /*
-     * The following members are for swarm. `away` lists the hosts that are absent during the step.
+     * The following members are for swarm. The array `away` lists the hosts that are absent during
+     * the step.
      */
     int32_t *stage_of; /* [n_groups] stage of each host */
     int64_t n_away;
     dsgd_absence *away; /* [n_away] absences; the caller owns the array */
-    /* [n_groups] measured speeds before the step, and after the step */
+    /* [n_groups] measured speeds of the hosts before the step, and after the step */
     dsgd_measured *measured, *measured_then;
     /*
      * ready_s: [n_parts] time from the start of the step until the gradient of a part is complete.
@@ -137,8 +138,8 @@ static inline int dsgd_replica_stage(const dsgd_replica *replica, size_t part)
 }
 
 /**
- * Computes the times of a step and stores them in @p member. Does nothing if they are in @p member
- * already.
+ * Computes the times of a step and stores them in @p member. Does nothing if @p member already
+ * contains these times.
  * @param slowness [n_groups] factor of all computation times of each group of hosts
  */
 void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *member,
@@ -152,8 +153,8 @@ double dsgd_replica_work_s(const dsgd_replica *replica, const dsgd_replica_state
 void dsgd_replica_next(const dsgd_replica *replica, dsgd_replica_state *member);
 
 /**
- * Calls done() for each pass of the last step. The host of a pass is the index of a group, below
- * n_groups. The times of a pass are in seconds since the start of the step.
+ * Calls done() for each pass of the last step. In these calls, the host of a pass is the index of a
+ * group, below n_groups. The times of a pass are in seconds since the start of the step.
  */
 void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *member,
                         void (*done)(void *listener, const dsgd_pipeline_pass *pass),

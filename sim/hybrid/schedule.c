@@ -1,7 +1,8 @@
 /**
- * @file schedule.c The schedules of all kinds of pipelines except swarm. Each kind determines the
- * order of each host's tasks. These orders are merged into one order of all tasks, in which no task
- * waits for a later one. One pass over the merged order then gives all times.
+ * @file schedule.c
+ * Makes the schedules of all kinds of pipelines except swarm. Each kind determines the order of
+ * each host's tasks. These orders are merged into one order of all tasks, in which no task waits
+ * for a later task. One pass over the merged order then gives all times.
  */
 #include "sim/hybrid/schedule.h"
 #include "sim/hybrid/swarm.h"
@@ -52,7 +53,7 @@ dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *er
     return DSGD_OK;
 }
 
-/* The order of a host's tasks, while it is made. */
+/* The order of a host's tasks, while the order is made. */
 typedef struct order {
     const dsgd_pipeline_shape *shape;
     int32_t host;
@@ -92,8 +93,8 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /*
- * Adds the k-th pass of a host. D micro-batches go through its first chunk, then these
- * micro-batches go through its second chunk, and so on. Then the next D micro-batches follow.
+ * Adds the k-th pass of a host. First, D micro-batches pass the first chunk of the host, then the
+ * second chunk, and so on. Then the next D micro-batches follow.
  */
 static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
 {
@@ -138,9 +139,9 @@ static void order_gems(order *o)
 }
 
 /**
- * Returns the micro-batch of one direction that uses time slot @p t, or -1 if none uses it. The
- * schedule begins at slot 0, and all tasks take one slot. D / 2 micro-batches use every second
- * slot, and the next D / 2 micro-batches start 2 D slots later (README.md).
+ * Returns the micro-batch of one direction that uses time slot @p t, or -1 if no micro-batch uses
+ * the slot. The schedule begins at slot 0, and all tasks take one slot. D / 2 micro-batches use
+ * every second slot, and the next D / 2 micro-batches start 2 D slots later (README.md).
  */
 static int64_t at_slot(int64_t t, int64_t stages)
 {
@@ -188,7 +189,7 @@ static int32_t *place(const places *p, const dsgd_pipeline_task *task, int64_t p
 }
 
 /*
- * Finds the task that sends the message for which @p task waits. Returns false if that task has no
+ * Finds the task that sends the message that @p task needs. Returns false if that task has no
  * position yet.
  */
 static bool find_needed(const places *p, dsgd_pipeline_task *task)
@@ -199,7 +200,7 @@ static bool find_needed(const places *p, dsgd_pipeline_task *task)
                   stages = p->pipeline->shape.n_stages;
     const int64_t other = (task->host + (forward != is_second ? stages - 1 : 1)) % stages;
     task->needs = task->link = -1;
-    /* the input of the task is on the task's own host */
+    /* true if the input of the task is on the task's own host */
     if (task->phase == DSGD_WEIGHTS || from < 0 || from == p->n_parts)
         return true;
     task->needs = *place(p, task, from);
@@ -225,7 +226,10 @@ static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
         for (int64_t d = 0; d < stages; d++)
             for (dsgd_pipeline_task *task;
                  next[d] < each && find_needed(&p, task = &row[d * each + next[d]]); next[d]++) {
-                /* member `before` of the previous task holds that task's position */
+                /*
+                 * at this time, member `before` of a host's previous task contains the position of
+                 * that task
+                 */
                 task->before = next[d] == 0 ? -1 : task[-1].before;
                 pipeline->task[placed] = *task;
                 task->before = placed;
@@ -237,8 +241,8 @@ static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
 }
 
 /*
- * Returns the largest number of activations that a host stores at a time, in micro-batches of a
- * whole stage.
+ * Returns the largest number of activations that a host stores at a time. The unit is the
+ * activations of one micro-batch in a whole stage.
  */
 static double held_in(const dsgd_pipeline *pipeline, const dsgd_pipeline_task *row, int64_t n)
 {
@@ -270,7 +274,7 @@ dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
     pipeline->task = dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *pipeline->task);
     pipeline->held = dsgd_xcalloc((size_t)stages, sizeof *pipeline->held);
 
-    /* [D][each] order of each host */
+    /* [D][each] orders of the tasks of all hosts */
     dsgd_pipeline_task *const row = dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *row);
     for (int64_t d = 0; d < stages; d++) {
         order o = {.shape = &pipeline->shape, .host = (int32_t)d, .next = &row[d * each]};
@@ -332,7 +336,8 @@ dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
             seconds->done(seconds->listener, &(dsgd_pipeline_pass){task->host, task->micro_batch,
                                                                    task->phase, at_s, end_s[i]});
         all_busy_s += task_s;
-        if (task->phase != DSGD_FORWARD) /* the last pass overwrites the times of earlier passes */
+        if (task->phase != DSGD_FORWARD) /* the backward pass that ends last overwrites the times of
+                                          * earlier passes */
             gradient_s[(task->host * pipeline->n_slots + task->slot) * jobs +
                        task->micro_batch / of_job] = end_s[i];
     }

@@ -46,18 +46,19 @@ typedef enum dsgd_pipeline_phase {
     DSGD_FORWARD,
     DSGD_BACKWARD,
     DSGD_WEIGHTS,
-    /* a task that was ended by a failure */
+    /* phase of a task that a failure ended */
     DSGD_LOST
 } dsgd_pipeline_phase;
 
 typedef struct dsgd_pipeline_task {
-    /* host, slot, and part of the model, which dsgd_pipeline_part() returns */
+    /* host and slot of the task, and part of the model, which dsgd_pipeline_part() returns */
     int32_t host, slot, part;
     int32_t micro_batch;
     /* index of the task whose message this task waits for; -1 if it waits for none */
     int32_t needs;
     /*
-     * link of that message, which is an index of message_s; -1 if both tasks are on the same host
+     * link of the needed message, which is an index of message_s; -1 if both tasks are on the same
+     * host
      */
     int32_t link;
     int32_t before; /* index of the previous task on the same host; -1 for the first task */
@@ -83,8 +84,8 @@ typedef struct dsgd_pipeline {
      */
     double *held;
     /*
-     * number of hosts that have the weights of a stage, and number of stages of a host: 2 for gems
-     * and chimera, else 1
+     * number of hosts that have the weights of a stage, and also number of stages of a host: 2 for
+     * gems and chimera, else 1
      */
     int64_t weights;
 } dsgd_pipeline;
@@ -104,7 +105,7 @@ int64_t dsgd_pipeline_part(const dsgd_pipeline_shape *shape, int64_t host, int64
 
 /** A task that has ended. */
 typedef struct dsgd_pipeline_pass {
-    int64_t host; /* index of the host; d K + p for swarm */
+    int64_t host; /* index of the host that performs the task; for swarm, this is d K + p */
     int64_t micro_batch;
     dsgd_pipeline_phase phase;
     double since_s, end_s;
@@ -117,7 +118,7 @@ typedef struct dsgd_pipeline_pass {
 typedef struct dsgd_absence {
     int64_t host;
     /*
-     * start (may be negative), detection, and end of the absence, in seconds since the start of the
+     * start (may be negative), detection and end of the absence, in seconds since the start of the
      * step
      */
     double since_s, known_s, end_s;
@@ -135,8 +136,8 @@ typedef struct dsgd_measured {
 /** The durations of the tasks and messages of one step. The caller owns all arrays. */
 typedef struct dsgd_pipeline_seconds {
     /*
-     * [D] times of the two passes of a micro-batch in a stage; backward_s includes the gradient of
-     * the weights
+     * [D] times of the forward and backward pass of a micro-batch in a stage; backward_s includes
+     * the gradient of the weights
      */
     const double *forward_s, *backward_s;
     /*
@@ -168,7 +169,7 @@ typedef struct dsgd_pipeline_seconds {
      */
     const int32_t *stage_of;
     dsgd_measured *measured;
-    const dsgd_absence *away; /* [n_away] absences of hosts */
+    const dsgd_absence *away; /* [n_away] absences of hosts, for swarm */
     int64_t n_away;
     /* function that is called for each task; may be NULL */
     void (*done)(void *listener, const dsgd_pipeline_pass *pass);
@@ -176,10 +177,10 @@ typedef struct dsgd_pipeline_seconds {
 } dsgd_pipeline_seconds;
 
 typedef struct dsgd_pipeline_times {
-    double makespan_s; /* time at which the last task ends */
+    double makespan_s; /* time at which the last task of the step ends */
     /*
-     * share of idle time: 1 - busy seconds of all hosts / (D makespan_s). With swarm the divisor is
-     * the sum of the times in which hosts run.
+     * share of the hosts' time in which they are idle: 1 - busy seconds of all hosts / (D
+     * makespan_s). With swarm the divisor is the sum of the times in which hosts run.
      */
     double bubble_share;
     double lost_s; /* busy seconds of the work that hosts must repeat */

@@ -1,11 +1,12 @@
 /**
- * @file stage_hosts.c Single hosts of a worker's stages that fail, rejoin and move to another stage
+ * @file stage_hosts.c
+ * Single hosts of a worker's stages that fail, rejoin and move to another stage
  * (sim/hybrid/swarm.h). Failures do not depend on the events of a run. Therefore a step is planned
  * at its start, with all failures that happen in it. A change between two steps takes effect in the
  * next step.
  *
- * The last running host of a stage does not leave it. If that host fails, the whole worker fails.
- * It rejoins like any other worker, together with the host.
+ * The last running host of a stage does not leave the stage. If that host fails, the whole worker
+ * fails. The worker rejoins like any other worker, together with the host.
  */
 #include "sim/hybrid/stage_hosts.h"
 
@@ -22,8 +23,8 @@ typedef struct outage {
     int host;
     bool moves;
     /*
-     * time of the failure, time of the repair, and time at which the host has its state and
-     * returns; decide_outages() sets back_s
+     * down_s: time of the failure. up_s: time of the repair. back_s: time at which the host has its
+     * state and returns; decide_outages() sets it
      */
     double down_s, up_s, back_s;
 } outage;
@@ -33,14 +34,14 @@ struct dsgd_stage_hosts {
     dsgd_failure next;
     struct stage_hosts_of {
         /*
-         * number of known outages, number of outages that steps include, number of outages at the
-         * start of the list that are over
+         * n: number of known outages. n_met: number of outages that steps include. n_over: number
+         * of outages, at the start of the list, that are over
          */
         size_t n, n_met, n_over;
         outage *outages; /* [n] known outages, sorted by down_s */
         dsgd_absence *away; /* absences of hosts in the last step */
         double *back_s; /* [n_groups] end of each host's last outage */
-        double *slow; /* [n_groups] sum of each host's slowness over n_steps steps */
+        double *slow; /* [n_groups] slowness of each host, summed over the last n_steps steps */
         int64_t n_steps; /* number of steps since the last comparison of the stages */
         double compare_s; /* time of the next comparison of the stages */
         double lost_s;
@@ -128,7 +129,7 @@ static bool is_outlived(const dsgd_worker *w, const struct stage_hosts_of *of, c
     return is;
 }
 
-/** Extends the current outage of a host that fails again before it has returned. */
+/** Extends the current outage of a host if the host fails again before it has returned. */
 static void extend_outage(struct stage_hosts_of *of, outage *o)
 {
     outage *before = o - 1;
@@ -140,8 +141,9 @@ static void extend_outage(struct stage_hosts_of *of, outage *o)
 }
 
 /**
- * Decides the effect of each outage that begins until @p until_s. The outage extends another outage
- * of the same host, concerns only its host, or makes the whole worker fail.
+ * Decides the effect of each outage that begins until @p until_s. There are three effects: the
+ * outage extends another outage of the same host, affects only its host, or makes the whole worker
+ * fail.
  */
 static void decide_outages(dsgd_worker *w, double until_s)
 {

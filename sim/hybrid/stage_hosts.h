@@ -13,11 +13,11 @@
 dsgd_status dsgd_stage_hosts_open(dsgd_engine *engine, dsgd_error *error);
 void dsgd_stage_hosts_close(dsgd_engine *engine);
 /**
- * Computes the times of a step that begins now, considering the hosts that are absent during the
- * step. Before that, moves a host to another stage if a move is due.
+ * Computes the times of a step that begins now, with the hosts that are absent during the step.
+ * Before that, moves a host to another stage if a move is due.
  */
 void dsgd_stage_hosts_step(dsgd_worker *w, const double *slowness);
-/** Ends the step, which took @p virtual_s, and adds its lost time. */
+/** Ends the step, which took @p virtual_s seconds, and adds its lost time to the result. */
 void dsgd_stage_hosts_step_end(const dsgd_worker *w, double virtual_s);
 /**
  * Adds the failures and moves of stage hosts to the result. The result's virtual_s must be the

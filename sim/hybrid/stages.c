@@ -1,6 +1,7 @@
 /**
- * @file stages.c Steps of workers that are groups of hosts (sim/hybrid/replica.h): their times,
- * the times at which chunks are ready, and the messages between the hosts of a worker.
+ * @file stages.c
+ * Steps of workers that are groups of hosts (sim/hybrid/replica.h). This file computes the times of
+ * steps, the times at which chunks are ready, and the messages between the hosts of a worker.
  *
  * These messages use the network if the worker's hosts are on different nodes. Between two chunks,
  * the computation sends a share of the messages' bytes that is equal to its share of the step.

@@ -1,8 +1,9 @@
 /**
- * @file swarm.c Simulates micro-batches in the order of their arrival at stages. A host performs
- * tasks in the order of their arrival. Therefore the times of a pass are known when its micro-batch
- * arrives. Even a failure of the host before the end of the pass is known, because the caller
- * passes all failures in advance.
+ * @file swarm.c
+ * Simulates micro-batches in the order of their arrival at stages. A host performs tasks in the
+ * order of their arrival. Therefore the times of a pass are known when its micro-batch arrives. The
+ * failure of the host before the end of the pass is also known, because the caller passes all
+ * failures in advance.
  */
 #include "sim/hybrid/swarm.h"
 #include "sim/network/events.h"
@@ -21,8 +22,8 @@ typedef struct passing {
      */
     int64_t micro_batch, n_done;
     /*
-     * [D] Host that the micro-batch was given to in each stage. The element is -1 if no host has
-     * the micro-batch yet, or if the host failed and the work must be repeated.
+     * [D] host that has the micro-batch in each stage. An element is -1 if no host has the micro-
+     * batch yet, or if the host failed and the work must be repeated.
      */
     int32_t *via;
     /*
@@ -33,9 +34,9 @@ typedef struct passing {
     bool is_again; /* true if only the backward pass of `stage` is repeated, by host `by` */
     int64_t stage;
     int32_t by;
-    /* host that has just ended a pass, whose slowness is measured; -1 if nothing is measured */
+    /* host that has just ended a pass; its slowness is measured. -1 if nothing is measured */
     int64_t measures;
-    double slowness; /* slowness of the host `measures` */
+    double slowness; /* measured slowness of the host `measures` */
     /* absence that starts or ends; NULL for a micro-batch */
     const dsgd_absence *absence;
     struct passing *next; /* next pass in the list of repeated passes */
@@ -46,10 +47,11 @@ typedef struct swarm {
     const dsgd_pipeline_seconds *seconds;
     int64_t n_stages, n_hosts, n_micro_batches, n_jobs;
     int32_t *stage_of; /* [n_hosts] stage of each host */
-    int64_t *begin, *host; /* begin: [D + 1] index of each stage's first host in host[n_hosts] */
+    int64_t *begin, *host; /* begin: [D + 1] index of each stage's first host in the array `host`,
+                            * which has n_hosts elements */
     dsgd_heap events; /* future events, sorted by time; a micro-batch has at most one event */
     uint64_t n_events;
-    passing *passing, *again; /* passing: [N + 2 n_away] events; again: list of repeated passes */
+    passing *passing, *again; /* [N + 2 n_away] all events; list of repeated passes */
     struct host_state {
         double free_s; /* time at which the host has finished all work that it was given */
         /* sum of the host's expected slowness over all micro-batches that it was given */
@@ -68,7 +70,7 @@ static double slowness_of(const swarm *s, int64_t host)
     return s->seconds->slowness == NULL ? 1 : s->seconds->slowness[host];
 }
 
-/** Returns the slowness of a host that the scheduler uses: the measured or the true one. */
+/** Returns the slowness of a host that the scheduler uses: the measured or the true slowness. */
 static double expected_slowness(const swarm *s, int64_t host)
 {
     const dsgd_measured *const m = s->seconds->measured;
@@ -108,7 +110,7 @@ static void report(const swarm *s, dsgd_pipeline_pass pass)
 
 /**
  * Chooses the host that takes a micro-batch in a stage. If several hosts are equally good, chooses
- * the first.
+ * the first host.
  */
 static int32_t choose(swarm *s, int64_t stage)
 {
@@ -201,7 +203,7 @@ static void pass(swarm *s, passing *m, double at_s)
     m->slowness = slowness;
     if (!m->is_again)
         s->end_s[k * s->n_micro_batches + m->micro_batch] = end_s;
-    /* the last stage starts the backward pass without waiting for a message */
+    /* the last stage starts the backward pass without a message, so there is no message time */
     const double *const message_s = k == n - 1 ? NULL : seconds->message_s;
     if (!is_over(s, m))
         plan(s, m, end_s + (message_s == NULL ? 0 : message_s[forward ? stage : stage - 1]));
@@ -213,7 +215,7 @@ static void pass(swarm *s, passing *m, double at_s)
 
 /**
  * Sends a micro-batch to the host that replaces a failed host. The previous stage sends the
- * activations. For a backward pass, the next stage sends the gradient, too.
+ * activations. For a backward pass, the next stage also sends the gradient.
  */
 static void send_again(swarm *s, passing *m, double at_s)
 {
@@ -285,7 +287,7 @@ static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
 }
 
 /**
- * Lets a host rejoin with its state. Its load is set at least to the smallest load of the stage's
+ * Lets a host rejoin with its state. Its load becomes at least the smallest load of the stage's
  * other hosts.
  */
 static void rejoin_host(swarm *s, const dsgd_absence *absence)

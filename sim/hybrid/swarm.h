@@ -1,14 +1,15 @@
 /**
- * @file swarm.h A pipeline that chooses the path of each micro-batch (SWARM: Ryabinin et al.,
- * "SWARM Parallelism", ICML 2023). Each of D stages has K hosts of unequal speed, which the paper
- * calls peers. In each stage one host performs the forward pass of a micro-batch. The same host
- * performs the backward pass, because it has the activations.
+ * @file swarm.h
+ * A pipeline that chooses the path of each micro-batch (SWARM: Ryabinin et al., "SWARM
+ * Parallelism", ICML 2023). Each of D stages has K hosts of unequal speed, which the paper calls
+ * peers. In each stage one host performs the forward pass of a micro-batch. The same host performs
+ * the backward pass, because it has the activations.
  *
  * The host is chosen by interleaved weighted round robin when the micro-batch arrives at the stage.
  * The choice assumes that each host did all work that it was given since the start of the step, at
- * its own speed and without a pause. The host that would then finish the micro-batch first is
- * chosen. A host performs its tasks in the order of their arrival; forward and backward passes have
- * the same priority.
+ * its own speed and without a pause. The scheduler chooses the host that would then finish the
+ * micro-batch first. A host performs its tasks in the order of their arrival. Forward and backward
+ * passes have the same priority.
  *
  * The speeds of hosts are known or measured. A measurement of slowness is the time of a pass,
  * divided by the time of the pass on a host with slowness 1. The measurement is taken when the
@@ -18,13 +19,13 @@
  * pass, so it falls to 1 / e in 9.5 passes. Before its first pass a host has slowness 1.
  *
  * When a host fails, its current pass is lost. Micro-batches that are sent to the host before the
- * failure is detected wait. After the detection, other hosts repeat all work of the failed host in
- * this step that is not summed up yet. They repeat forward passes, from the activations that the
- * previous stage still has. They repeat backward passes together with their forward passes (as the
- * authors' peers always do), including backward passes whose gradients the failed host had already
- * added up. Once all gradients of a job in a stage are complete, they are safe. So every
- * micro-batch counts once. After a host rejoins, it gets a normal share of the micro-batches; it
- * does not catch up.
+ * failure is detected must wait. After the detection, other hosts repeat all work of the failed
+ * host in this step that is not summed up yet. They repeat forward passes, from the activations
+ * that the previous stage still has. They repeat backward passes together with their forward
+ * passes, as the authors' peers always do. This includes backward passes whose gradients the failed
+ * host had already added up. Once all gradients of a job in a stage are complete, they are safe. So
+ * every micro-batch counts once. After a host rejoins, it gets a normal share of the micro-batches.
+ * It does not catch up.
  */
 #pragma once
 

@@ -28,7 +28,7 @@ typedef struct dsgd_machine {
     const dsgd_platform *platform;
     int network; /* kind of the network, a dsgd_network_kind */
     int n_hosts; /* number of hosts that the workers and servers of the run use */
-    int n_workers, hosts_each; /* number of workers; number of hosts per worker, where 0 means 1 */
+    int n_workers, hosts_each; /* number of workers, and number of hosts per worker (0 means 1) */
     bool links_change; /* true if bandwidths of links change during the run */
     dsgd_lines placement; /* placement of the workers, as dsgd_placement_places() explains */
     uint64_t seed;
@@ -66,7 +66,8 @@ typedef struct dsgd_load {
      * name exists until the program ends.
      */
     char *link;
-    double bytes, bytes_per_s; /* number of bytes that were carried; bandwidth of the link */
+    double bytes, bytes_per_s; /* number of bytes that the link has carried, and bandwidth of the
+                                * link */
 } dsgd_load;
 
 /** Sets the numbers of workers and servers that dsgd_cluster_host() uses. (placement.c) */
@@ -128,8 +129,8 @@ void dsgd_sleep(double seconds);
 double dsgd_cluster_speed(int host);
 
 /**
- * A counting semaphore. Actors get it in the order in which they started to wait. It exists until
- * the run has ended.
+ * A counting semaphore. Actors get the semaphore in the order in which they started to wait. It
+ * exists until the run has ended.
  */
 typedef struct dsgd_semaphore dsgd_semaphore;
 
@@ -230,17 +231,16 @@ void dsgd_pass_bytes(int from, int to, double bytes);
 /** A condition that a step actor waits for between two steps. */
 typedef struct dsgd_await {
     enum {
-        DSGD_AWAIT_NOTHING, /* no wait: the steps of a job have ended */
-        DSGD_AWAIT_POST, /* a post of the semaphore, like dsgd_semaphore_wait() */
-        DSGD_AWAIT_SECONDS, /* some seconds, like dsgd_sleep() */
-        DSGD_AWAIT_FLOPS, /* the end of a computation on the actor's host */
-        DSGD_AWAIT_TRANSFER, /* the end of a transfer, like dsgd_transfer_wait() */
-        DSGD_AWAIT_SENDRECV, /* the end of a send and a receive, like dsgd_sendrecv() */
-        /* the return of a function, which may itself wait */
+        DSGD_AWAIT_NOTHING, /* no wait, because the steps of a job have ended */
+        DSGD_AWAIT_POST, /* a wait for a post of the semaphore, like dsgd_semaphore_wait() */
+        DSGD_AWAIT_SECONDS, /* a wait for some seconds, like dsgd_sleep() */
+        DSGD_AWAIT_FLOPS, /* a wait for the end of a computation on the actor's host */
+        DSGD_AWAIT_TRANSFER, /* a wait for the end of a transfer, like dsgd_transfer_wait() */
+        DSGD_AWAIT_SENDRECV, /* a wait for the end of a send and a receive, like dsgd_sendrecv() */
+        /* a wait for the return of a function, which may itself wait */
         DSGD_AWAIT_CALL
     } kind;
-    double amount; /* number of seconds, number of floating-point operations, or number of bytes
-                    * to send */
+    double amount; /* number of seconds, of floating-point operations, or of bytes to send */
     union {
         dsgd_semaphore *semaphore;
         dsgd_transfer *transfer;
@@ -263,8 +263,8 @@ typedef struct dsgd_await {
 typedef struct dsgd_steps {
     dsgd_await (*next)(void *argument);
     void *argument;
-    int lane; /* index of the sending host in its worker, and of the receiving host in its
-               * worker; 0 is the first */
+    int lane; /* index of the sending host in its worker, and of the receiving host in its worker;
+               * the first index is 0 */
 } dsgd_steps;
 
 /** Starts a step actor on a host. The struct @p steps must exist until the run ends. */

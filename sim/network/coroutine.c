@@ -45,7 +45,8 @@ static const size_t mapping_bytes = (size_t)STACK_BYTES * MAPPING_STACKS;
 
 static struct {
     char **mapping; /* [n_mappings] mappings with MAPPING_STACKS stacks each */
-    size_t n_mappings, n_used; /* number of mappings; number of stacks that have been used so far */
+    size_t n_mappings, n_used; /* n_mappings: number of mappings; n_used: number of stacks that have
+                                * been used so far */
     dsgd_coroutine *ended; /* list of coroutines that have ended, whose stacks can be reused */
 } stacks;
 
@@ -62,7 +63,7 @@ static char *take_stack(void)
         if (mapping == MAP_FAILED)
             dsgd_no_memory();
         madvise(mapping, mapping_bytes,
-                MADV_NOHUGEPAGE); /* A huge page of 2 MiB would make the memory of 16 stacks
+                MADV_NOHUGEPAGE); /* With a huge page of 2 MiB, the memory of 16 stacks would become
                                    * resident at once. */
         stacks.mapping =
             dsgd_xrealloc(stacks.mapping, stacks.n_mappings + 1, sizeof *stacks.mapping);
@@ -91,7 +92,7 @@ void dsgd_coroutines_close(void)
 
 /* --- switches between coroutines -------------------------------------------------------------- */
 
-static dsgd_coroutine *running; /* the running coroutine */
+static dsgd_coroutine *running; /* coroutine that runs now */
 
 #ifdef DSGD_ADDRESS_SANITIZER
 
@@ -198,8 +199,8 @@ void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
 
 void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
 {
-    from->next = stacks.ended; /* No coroutine can take this stack before the jump, because none
-                                * is opened in between. */
+    from->next = stacks.ended; /* No coroutine can take this stack before the jump, because no
+                                * coroutine is opened between this line and the jump. */
     stacks.ended = from;
     running = to;
     announce(from, to, true);

@@ -42,7 +42,7 @@ static inline size_t lesser(const dsgd_heap *heap, size_t i, size_t j)
 static size_t least_child(const dsgd_heap *heap, size_t i)
 {
     const size_t first = i * CHILDREN + 1;
-    /* The first two of three comparisons can execute in parallel. */
+    /* The comparisons are nested, because the first two of them can then execute in parallel. */
     if (first + CHILDREN <= heap->n)
         return lesser(heap, lesser(heap, first, first + 1), lesser(heap, first + 2, first + 3));
     size_t least = first;
@@ -143,7 +143,7 @@ double dsgd_events_now_s(void)
 
 void dsgd_event_plan(dsgd_event *event, double at_s)
 {
-    event->number = ++n_numbers; /* Each number is greater than all earlier ones. */
+    event->number = ++n_numbers; /* The new number is greater than all earlier numbers. */
     dsgd_agenda_add(&planned, at_s > now_s ? at_s : now_s, event->number, event);
 }
 
@@ -160,8 +160,8 @@ double dsgd_events_next_s(void)
         uint64_t number = item->number;
         if (((dsgd_event *)item->what)->number == number)
             return dsgd_agenda_time(&planned);
-        dsgd_agenda_take(&planned, &number); /* The event was cancelled, or was planned for
-                                              * another time. */
+        dsgd_agenda_take(&planned, &number); /* The number shows that the event was cancelled, or
+                                              * was planned for another time. */
     }
     return INFINITY;
 }

@@ -44,7 +44,7 @@ typedef struct dsgd_agenda {
         double time;
         size_t last; /* index of the last item in the list of this time; 0 if the list has no
                       * items */
-    } recent[64]; /* hash table of recent times; a time that is not in it gets a new list */
+    } recent[64]; /* hash table of recent times; a time that the table lacks gets a new list */
 } dsgd_agenda;
 
 /** Adds an item. @p number must be greater than all earlier numbers in the agenda. */

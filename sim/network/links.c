@@ -18,9 +18,9 @@ static const int *places; /* [n_hosts] index of each host of the run among all h
                            * platform */
 static dsgd_pipe *pipes; /* [n_pipes] one pipe per link, in the order of the links' numbers */
 static size_t n_pipes;
-static double *latencies_s; /* [n_pipes] latency of each link in seconds; NULL if the links are
-                             * SimGrid's */
-static int n_groups; /* number of groups, or of regions */
+static double *latencies_s; /* [n_pipes] latency of each link in seconds; NULL if SimGrid defines
+                             * the links */
+static int n_groups; /* number of groups, or of regions, of the platform */
 static double *factors; /* [n_groups][n_groups] factors that multiply the limits of flows between
                          * two groups; NULL if no limit changes */
 
@@ -64,7 +64,7 @@ static dsgd_links find_path(int from, int to)
 static dsgd_route find_limits(int from, int to)
 {
     if (latencies_s == NULL)
-        /* SimGrid's function, because it reports hosts that no path connects */
+        /* uses SimGrid's function, because it reports hosts that no path connects */
         return dsgd_network_simgrid.route(from, to);
     const dsgd_links found = find_path(from, to);
     dsgd_route limits = {found.latency_s, found.flow_bytes_per_s};
@@ -125,7 +125,7 @@ static void slow(int from, int to, double factor)
         const double bytes_per_s = shape->link(platform, link[i]).bytes_per_s;
         dsgd_pipe_change(&pipes[link[i]], factor == 0 ? 0 : factor * bytes_per_s);
     }
-    /* If the flows between the two groups have no link of their own, all links are solved again. */
+    /* Solves all links again if the flows between the two groups have no link of their own. */
     for (size_t i = 0; n == 0 && i < n_pipes; i++)
         if (pipes[i].n > 0)
             dsgd_pipe_change(&pipes[i], pipes[i].bytes_per_s);

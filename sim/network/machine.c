@@ -46,7 +46,7 @@ typedef struct trial_run {
     dsgd_semaphore *ended;
 } trial_run;
 
-/** A message of the measurement, which an actor on host `from` sends. */
+/** A message of the measurement. An actor on host `from` sends it. */
 typedef struct sender {
     trial_run *all;
     int from, to;
@@ -254,7 +254,7 @@ static double time_here(trial_run *all)
         if (all->to[i] < 0)
             continue;
         senders[i] = (sender){all, i, all->to[i]};
-        all->n_actors++; /* counts only the receiver, which ends after the sender */
+        all->n_actors++; /* counts only the receiver, because the sender ends first */
         dsgd_actor_start(i, send_one, &senders[i]);
         dsgd_actor_start(all->to[i], receive_one, &senders[i]);
     }

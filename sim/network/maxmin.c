@@ -1,7 +1,7 @@
 /**
  * @file maxmin.c
- * Solves the rates of flows by water-filling. It starts with the pipes that an event has touched,
- * and adds more pipes only if the rates of their flows change.
+ * Solves the rates of flows by water-filling. It starts with the pipes that an event has touched.
+ * It adds more pipes only if the rates of their flows change.
  *
  * The pipes that are being solved are called open, and so are all their flows. If a pipe that is
  * not open limits an open flow, this flow gets at most its present rate. The result is a solution
@@ -30,7 +30,7 @@ static struct {
 static struct {
     dsgd_flow **flow;
     size_t n, room;
-} moved; /* list of the open flows */
+} moved; /* list of the open flows, whose rates are solved again */
 
 static dsgd_heap levels; /* heap of the open pipes; the key is the rate per weight at which a
                           * pipe is full */

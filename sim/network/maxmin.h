@@ -34,8 +34,8 @@ typedef struct dsgd_pipe {
  * first.
  */
 typedef struct dsgd_flow {
-    dsgd_event turn; /* must be the first member; event at which the flow enters its pipes, and
-                      * then leaves them */
+    dsgd_event turn; /* event at which the flow enters its pipes, and then leaves them; must be the
+                      * first member */
     dsgd_event *arrival; /* event that happens when the flow has left its pipes */
     dsgd_pipe **pipe; /* [n_pipes] pipes that the flow passes, at least 1; a pipe may occur twice */
     size_t *place; /* [n_pipes] index of this flow in the list of flows of each pipe */
@@ -48,8 +48,9 @@ typedef struct dsgd_flow {
                            * means 1 */
     double bytes; /* number of bytes that are left at the time since_s; greater than 0 */
 
-    const dsgd_pipe *held_by, *new_held_by; /* pipe that limits the rate, now and in the new
-                                             * solution; NULL if the flow's own limit does */
+    const dsgd_pipe *held_by, *new_held_by; /* pipe that limits the rate now, and pipe that limits
+                                             * it in the new solution; NULL if the flow's own limit
+                                             * does */
     double since_s, bytes_per_s, new_bytes_per_s;
     bool entered;
     enum { DSGD_FLOW_SETTLED, DSGD_FLOW_OPEN, DSGD_FLOW_SOLVED } state;

@@ -47,8 +47,9 @@ typedef struct dsgd_network_ops {
      */
     void (*send)(dsgd_flight *flight, int from, int to);
     /**
-     * Optional. Starts a computation on a host that computes nothing else, and plans the event @p
-     * end. If `compute` is NULL, the runtime computes the end from speed().
+     * Optional. Starts a computation on a host that computes nothing else. Plans the event @p end
+     * for the end of the computation. If `compute` is NULL, the runtime computes the end from
+     * speed().
      */
     void (*compute)(dsgd_event *end, int host, double flops);
     /**
@@ -57,8 +58,8 @@ typedef struct dsgd_network_ops {
      */
     void (*run)(void (*loop)(void));
     /**
-     * Optional. Lets time pass until @p until_s, or until a message arrives or a computation ends,
-     * if that is earlier. Returns false if nothing is in progress and @p until_s is INFINITY.
+     * Optional. Lets time pass until @p until_s, until a message arrives, or until a computation
+     * ends, whichever is first. Returns false if nothing is in progress and @p until_s is INFINITY.
      * `advance` is NULL if the network plans all events as soon as a message or a computation
      * starts.
      */
@@ -69,8 +70,11 @@ typedef struct dsgd_network_ops {
 typedef struct dsgd_links {
     const size_t *link; /* [n] numbers of the links; valid until links are requested again */
     size_t n;
-    double latency_s; /* latency in seconds: for a shape's links, in addition to their own
-                       * latencies; for SimGrid's links, the sum of their latencies */
+    /*
+     * latency in seconds: if the platform's shape defines the links, in addition to their own
+     * latencies; if SimGrid defines the links, the sum of their latencies
+     */
+    double latency_s;
     double flow_bytes_per_s; /* largest rate of one flow in B/s, in addition to the limits of the
                               * links; INFINITY if only the links limit a flow */
 } dsgd_links;

@@ -7,7 +7,7 @@
 /** The place of a host in the cluster. */
 typedef struct host {
     int node, nic, group;
-    double nic_bytes_per_s, added_latency_s; /* bandwidth of the host's NIC in B/s; additional
+    double nic_bytes_per_s, added_latency_s; /* bandwidth of the host's NIC in B/s, and additional
                                               * latency of this NIC in seconds */
     int behind; /* index of the host's NIC in its node, if the host is the first host of the
                  * collective at this NIC; otherwise -1 */

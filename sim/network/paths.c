@@ -5,8 +5,8 @@
 #include "sim/network/paths.h"
 
 /**
- * Returns the number of hosts per NIC if the times of messages have closed forms, or 0 if they have
- * none.
+ * Returns the number of hosts per NIC if the times of messages have closed forms. Returns 0 if
+ * these times have no closed forms.
  */
 static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n_hosts)
 {
@@ -15,7 +15,7 @@ static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n
         return 0;
     if (dsgd_platform_meets_at_nics(platform, &one_at_a_time))
         return 1;
-    /* Closed forms also exist if 2^k consecutive hosts share a NIC. */
+    /* If 2^k consecutive hosts share a NIC, closed forms also exist. */
     const int per_nic = dsgd_platform_nic_hosts(platform);
     bool in_rows = dsgd_platform_group_hosts(platform) == 0 && per_nic > 1 &&
                    (per_nic & (per_nic - 1)) == 0 && n_hosts % per_nic == 0 &&

@@ -12,8 +12,8 @@
 typedef struct dsgd_path_end {
     int island, group; /* number of the host's node and of its group; 0 if the platform has no
                         * nodes or groups */
-    double bytes_per_s, latency_s; /* bandwidth of the host: its equal share of its NIC; latency
-                                    * of the NIC */
+    double bytes_per_s, latency_s; /* bandwidth of the host, which is its equal share of its NIC,
+                                    * and latency of the NIC */
 } dsgd_path_end;
 
 /** The connections of all hosts of a cluster. */

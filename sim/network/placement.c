@@ -74,9 +74,9 @@ int dsgd_cluster_host(int host, int lane)
 }
 
 /**
- * Rearranges an order of hosts, which lists the hosts worker by worker and then the servers. In the
- * new order, the first hosts of all workers come first, then the servers, and then the other hosts
- * of all workers, lane by lane.
+ * Rearranges an order of hosts. In the old order, the hosts of each worker are consecutive, and the
+ * servers follow. In the new order, the first hosts of all workers come first, then the servers,
+ * and then the other hosts of all workers, lane by lane.
  */
 static void group_hosts(const dsgd_machine *machine, int *places)
 {

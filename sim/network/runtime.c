@@ -4,9 +4,10 @@
  * The network computes the times of messages and computations (network.h).
  *
  * An actor that blocks finds the next actor itself. It lets events happen until an actor is ready,
- * and switches to this actor; if the blocked actor itself is ready first, it continues. It executes
- * the steps of step actors on its own stack. All events of one time happen before an actor runs. So
- * if workers act at the same time, no worker uses a value that another worker made at that time.
+ * and switches to this actor. If the blocked actor itself is ready first, it continues. A blocked
+ * actor also executes the steps of step actors, on its own stack. All events of one time happen
+ * before an actor runs. So if workers act at the same time, no worker uses a value that another
+ * worker made at that time.
  */
 #include "sim/network/runtime.h"
 
@@ -31,7 +32,7 @@ static struct block {
  */
 static struct {
     char *memory;
-    size_t n; /* number of unused bytes */
+    size_t n; /* number of unused bytes of the remainder */
 } left[2];
 
 void *dsgd_runtime_take(size_t size)
@@ -57,8 +58,8 @@ typedef struct actor {
                        * limit */
     struct actor *next; /* next actor in the queue that contains this actor */
     dsgd_steps *steps; /* steps of the actor; NULL if the actor has a stack */
-    dsgd_semaphore *awaited; /* semaphore that the actor waits for; NULL if it waits for none, or
-                              * after the post */
+    dsgd_semaphore *awaited; /* semaphore that the actor waits for; NULL if it waits for no
+                              * semaphore, or after the post */
     dsgd_transfer *sent, *received; /* transfers that the actor waits for between two steps; NULL
                                      * if it waits for no transfer */
     int n_awaited; /* number of transfers that the actor waits for */
@@ -72,7 +73,7 @@ typedef struct actor {
     dsgd_await call; /* function call for which a step actor gets a stack */
 } actor;
 
-/** A queue of actors, in first-come, first-served order. */
+/** A queue of actors. The actor that joined the queue first leaves it first. */
 typedef struct queue {
     actor *first, *last;
 } queue;
@@ -163,7 +164,9 @@ static void leave(queue *q, const actor *a)
 static void wake(dsgd_event *alarm)
 {
     actor *const a = (actor *)alarm;
-    /* The actor leaves the queue at once, because an actor can be in only one queue. */
+    /*
+     * The actor leaves the queue of the semaphore now, because an actor can be in only one queue.
+     */
     if (a->awaited != NULL)
         leave(&a->awaited->waiting, a);
     append(&ready, a);
@@ -309,14 +312,14 @@ struct dsgd_transfer {
     int from, to; /* hosts of the sender and the receiver; -1 for a host that is not known yet */
     int lane; /* lane of the sender when it sent the message */
     double sent_s;
-    void *payload, **place; /* payload of the message; address at which the receiver wants the
-                             * payload, or NULL */
+    void *payload, **place; /* payload of the message, and address at which the receiver wants the
+                             * payload (may be NULL) */
     dsgd_flight flight;
 };
 
 struct dsgd_mailbox {
-    dsgd_transfer *first, *last; /* list of transfers: all are sent and not received, or all are
-                                  * received and not sent */
+    dsgd_transfer *first, *last; /* list of transfers in which all transfers are sent but not
+                                  * received, or all are received but not sent */
     int owner; /* host of the only receiver, set by dsgd_mailbox_own(); -1 before such a call */
     void *data; /* pointer for the user of the mailbox, see dsgd_mailbox_data() */
 };
@@ -325,7 +328,7 @@ static dsgd_transfer *unused; /* list of transfers that can be reused */
 
 /** The hash table of all mailboxes of the run. */
 static struct {
-    size_t n, room; /* number of mailboxes; number of entries of the table, which is a power of
+    size_t n, room; /* number of mailboxes, and number of entries of the table, which is a power of
                      * two */
     struct known_mailbox {
         uint64_t key; /* sender, receiver, port and channel of the mailbox; 0 if the entry is
@@ -424,8 +427,9 @@ static inline dsgd_transfer *new_transfer(void (*happen)(dsgd_event *arrival))
 }
 
 /**
- * Returns the first transfer of a mailbox that waits for this side (a sender if @p sending is
- * true). If no transfer does, returns a new transfer that waits for the other side.
+ * Returns the first transfer of a mailbox that waits for this side. This side is the sender if @p
+ * sending is true, else the receiver. If no transfer waits for it, returns a new transfer that
+ * waits for the other side.
  */
 static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
 {

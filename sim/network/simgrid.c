@@ -29,7 +29,7 @@ static sg_host_t *hosts; /* [n_taken] host of SimGrid for each host of the run *
 static int n_taken;
 static sg_link_t *links; /* [n_links] all links; SimGrid stores the number of each link, from 1,
                           * as its data */
-static size_t n_links; /* number of links; 0 if there is no cluster */
+static size_t n_links; /* number of links; 0 if there is no SimGrid cluster */
 
 static const char *version(void)
 {
@@ -53,15 +53,16 @@ static void initialise(void)
         "--cfg=network/optim:Full",
         "--cfg=surf/precision:1e-12",
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
-        "--cfg=contexts/factory:thread", /* Sanitizers cannot follow raw stack switches, so each
-                                          * actor gets a thread. */
+        "--cfg=contexts/factory:thread", /* Each actor gets a thread, because sanitizers cannot
+                                          * follow raw stack switches. */
 #else
-        "--cfg=contexts/stack-size:128", /* stack size in KiB */
+        "--cfg=contexts/stack-size:128", /* stack size of an actor in KiB */
 #endif
         "--log=root.thres:critical",
-        "--log=ker_engine.app:file:/dev/null", /* not logged, because run.c reports deadlocks */
-        "--cfg=contexts/guard-size:0", /* a guard page would split a memory mapping, and a
-                                        * process has a limited number of mappings */
+        "--log=ker_engine.app:file:/dev/null", /* SimGrid's deadlock messages are not logged,
+                                                * because run.c reports deadlocks */
+        "--cfg=contexts/guard-size:0", /* no guard pages: a guard page would split a memory mapping,
+                                        * and a process has a limited number of mappings */
     };
     enum { COUNT = sizeof options / sizeof options[0] };
     static char *arguments[COUNT + 1];
@@ -180,7 +181,7 @@ static dsgd_status open(const dsgd_machine *machine, int n_written, const char *
     const bool is_users = !shape->has_numbers;
     DSGD_TRY(is_users ? check_values(path, error) : DSGD_OK);
     size_t count = 0;
-    /* SimGrid sorts hosts lexicographically: n0 n1 n10 n100 */
+    /* SimGrid sorts the names of hosts as texts: n0 n1 n10 n100 */
     sg_host_t *const all = hosts_of_all(&count);
     qsort(all, count, sizeof *all, by_natural_name);
     if (count < (size_t)n_hosts)
@@ -213,8 +214,8 @@ static dsgd_route route(int from, int to)
 }
 
 /**
- * Such a line has the form "[0.01] ./src/x.cpp:40: [root/CRITICAL] Uncaught exception simgrid::E by
- * a: REASON". Returns REASON.
+ * Returns the REASON of a line of the form "[0.01] ./src/x.cpp:40: [root/CRITICAL] Uncaught
+ * exception simgrid::E by a: REASON".
  */
 const char *dsgd_cluster_reason(const char *line)
 {
@@ -232,7 +233,10 @@ const char *dsgd_cluster_reason(const char *line)
 /* --- links and routes ------------------------------------------------------------------------- */
 
 #pragma GCC diagnostic push
-/* The function that SimGrid 4 recommends instead does not exist in SimGrid 3. */
+/*
+ * This warning is ignored, because SimGrid 3 does not have the function that SimGrid 4 recommends
+ * instead.
+ */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 const size_t *dsgd_simgrid_route(int from, int to, size_t *n, double *latency_s)
@@ -281,8 +285,8 @@ static struct {
     size_t n_under_way; /* number of messages and computations that have not ended */
     sg_sem_t ends; /* semaphore that is released when a message or a computation ends while the
                     * driver waits */
-    bool waits, has_ended; /* true if the driver waits; true if a message or a computation has
-                            * ended since the wait started */
+    bool waits, has_ended; /* waits: true if the driver waits. has_ended: true if a message or a
+                            * computation has ended since the wait started */
     void (*loop)(void);
 } driver;
 
@@ -345,7 +349,7 @@ static void carry(int count, char *arguments[])
     for (;;) {
         await(message);
         dsgd_flight *const flight = payload;
-        /* Receives again before another actor can send to this carrier. */
+        /* The carrier receives again before another actor can send to it. */
         message = sg_mailbox_get_async(me->mailbox, &payload);
         me->next = idle[me->host];
         idle[me->host] = me;
@@ -434,7 +438,7 @@ static bool advance(double until_s)
             sg_sem_acquire_timeout(driver.ends, left_s);
         driver.waits = false;
     }
-    sg_actor_yield(); /* lets the carriers run whose messages arrive at this instant */
+    sg_actor_yield(); /* lets other carriers run if their messages arrive at this instant */
     return true;
 }
 

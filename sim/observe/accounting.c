@@ -59,7 +59,7 @@ static void count_communication(dsgd_worker *w, double from_s, double to_s)
         record_exposed(w, start_s, to_s);
     double hidden_s = overlap_s(start_s, to_s, last_computation(w, to_s));
     const size_t n = w->accounts.n_earlier;
-    /* the newest earlier computation comes first, then the others in their order */
+    /* in the list, the newest earlier computation comes first, then the others in their order */
     for (size_t i = 0; i < n; i++)
         hidden_s += overlap_s(start_s, to_s, w->accounts.earlier[i == 0 ? n - 1 : i - 1]);
     w->accounts.n_earlier = 0;
@@ -130,8 +130,8 @@ void dsgd_count_computation(dsgd_worker *w)
 enum { MANTISSA_BITS = 52 }; /* number of bits below the exponent and the sign of a double */
 
 /*
- * Adding 1 to the bits of a positive double gives the next larger double. These functions replace
- * nextafter() and ilogb() without calls of library functions.
+ * Adding 1 to the bits of a positive double gives the next larger double. The following functions
+ * therefore replace nextafter() and ilogb() without calls of library functions.
  */
 
 static uint64_t bits_of(double x)
@@ -207,7 +207,7 @@ static double age_of(const dsgd_worker *user, int64_t by_owner, size_t piece, in
 void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight)
 {
     dsgd_engine *const engine = user->engine;
-    /* a contribution of zeros has no age */
+    /* returns early, because a contribution of zeros has no age */
     if (stamp < 0)
         return;
     const double age = age_of(user, dsgd_local_steps(&engine->workers[owner], piece), piece, stamp);
@@ -253,7 +253,7 @@ void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
 void dsgd_count_dropped(dsgd_worker *sender, int64_t step, double share)
 {
     sender->engine->result->dropped++;
-    /* the dropped step has not been counted yet */
+    /* in this case, the dropped step has not been counted yet */
     if (sender->node.step == step)
         sender->gpu.computation.share = 0;
     else
@@ -312,7 +312,7 @@ struct dsgd_step_count {
 static size_t step_bin_of(double step_s)
 {
     int power = 0;
-    const double mantissa = frexp(step_s, &power); /* mantissa is 0, or in [1/2, 1) */
+    const double mantissa = frexp(step_s, &power); /* mantissa is 0, or is in [1/2, 1) */
     if (mantissa == 0 || power < LEAST_POWER)
         return 0;
     if (power >= LEAST_POWER + N_POWERS)
@@ -531,14 +531,16 @@ void dsgd_sum_up_loads(dsgd_engine *engine)
 static double begun_part(const dsgd_worker *w, double end_s)
 {
     /*
-     * with policy quorum, n includes the steps that other workers made while this worker was away
+     * with policy quorum, n includes the steps that other workers made while this worker was absent
      */
     const double n = (double)w->node.step;
     const double mean_s = w->clock.since_s / n;
     if (w->clock.stopped || w->presence.state != DSGD_HERE || n < 1)
         return 0;
     double variance_s2 = n > 1 ? (w->clock.squares_s2 - n * mean_s * mean_s) / (n - 1) : 0;
-    /* mean_s includes the times that the worker was down, which can make this variance negative */
+    /*
+     * mean_s includes the times in which the worker was down, so this variance can become negative
+     */
     if (w->engine->failures.others_continue)
         variance_s2 = fmax(0, variance_s2);
     const double part = (end_s - w->clock.since_s - variance_s2 / mean_s) / mean_s;
@@ -546,8 +548,8 @@ static double begun_part(const dsgd_worker *w, double end_s)
 }
 
 /**
- * Returns the number of steps that were done per counted step. It is more than 1 if time ended the
- * run during steps, because each worker had done a part of its step.
+ * Returns the number of steps that were done per counted step. The number is more than 1 if time
+ * ended the run during steps, because each worker had then done a part of its step.
  */
 static double steps_for_one(const dsgd_engine *engine)
 {

@@ -50,7 +50,7 @@ typedef struct dsgd_carrier {
     } by[DSGD_WAYS_OUT];
     /* [dsgd_n_hosts()] bytes sent to each host; NULL if the loads of links are not counted */
     double *to;
-    int place; /* position among the platform's hosts */
+    int place; /* position of the host among the platform's hosts */
     /* time of a computation on this host, divided by the time on the reference GPU */
     double slowness;
 } dsgd_carrier;
@@ -70,7 +70,10 @@ typedef struct dsgd_run_accounts {
     /* number of versions of partial collectives, and number of new contributions to all versions */
     uint64_t versions, fresh;
     struct dsgd_step_count *step_counts;
-    /* record of events (written by timeline.c); NULL if nothing is recorded, or not any more */
+    /*
+     * record of events (written by timeline.c); NULL if nothing is recorded, or if recording has
+     * ended
+     */
     struct dsgd_timeline *timeline;
     /* list of values (written by ledger.c); NULL if values are not listed */
     struct dsgd_ledger *ledger;

@@ -63,7 +63,10 @@ static void add_made(const dsgd_engine *engine, const dsgd_value_call *call)
     made->step = (int64_t)call->where.step;
     made->value = dsgd_value_retain(call->made);
     const dsgd_computation *const c = &engine->workers[made->worker].gpu.computation;
-    /* the gradient's value is computed at the end of its computation */
+    /*
+     * a gradient that may be cancelled gets its value only at its end, so its start is recorded
+     * here
+     */
     if (by == DSGD_MADE_GRADIENT && c->undescribed != NULL)
         made->at_s = c->since_s;
     for (size_t i = 0; i < n; i++) {

@@ -121,7 +121,7 @@ void dsgd_observe_sum(const dsgd_worker *w, uint64_t scope, uint64_t number, dsg
 
 void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight)
 {
-    /* a contribution of zeros has no age */
+    /* returns early, because a contribution of zeros has no age */
     if (stamp < 0)
         return;
     dsgd_count_age(user, owner, piece, stamp, weight);

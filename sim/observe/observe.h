@@ -15,9 +15,9 @@
 void dsgd_count_communication(dsgd_worker *w, double from_s);
 
 /**
- * Like dsgd_count_communication(), for the time from from_s to to_s in the past. Calls must be in
- * the order of to_s. While n_uncounted of the worker's accounts is not 0, all computations are kept
- * for later calls of this function, and calls of dsgd_count_communication() are postponed.
+ * Like dsgd_count_communication(), for a time in the past: from from_s to to_s. Calls must be in
+ * the order of to_s. If n_uncounted of the worker's accounts is not 0, all computations are kept
+ * for later calls of this function. Calls of dsgd_count_communication() are then postponed.
  * dsgd_count_later_end() decreases n_uncounted.
  */
 void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s);
@@ -37,8 +37,8 @@ void dsgd_count_computation(dsgd_worker *w);
 void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight);
 
 /**
- * A number n of contributions that have the same stamp, and whose owners have the same number of
- * local steps now.
+ * A group of n contributions that have the same stamp. All their owners now have the same number of
+ * local steps.
  */
 typedef struct dsgd_alike {
     int64_t stamp, owner_steps;
@@ -46,9 +46,9 @@ typedef struct dsgd_alike {
 } dsgd_alike;
 
 /**
- * Counts the ages of alike[n], with the same result as single calls of dsgd_count_age(). Returns
- * false, and counts nothing, if because of rounding the sums depend on the order of the
- * contributions.
+ * Counts the ages of alike[n], with the same result as single calls of dsgd_count_age(). If the
+ * sums depend on the order of the contributions because of rounding, counts nothing and returns
+ * false.
  */
 bool dsgd_count_ages(dsgd_worker *user, size_t piece, const dsgd_alike *alike, size_t n,
                      double weight);
@@ -110,8 +110,8 @@ void dsgd_sum_up_loads(dsgd_engine *engine);
 /* --- timeline.c: events for observers of a run ------------------------------------------------ */
 
 /*
- * The functions of timeline.c do nothing if nothing is recorded. They set host, step and times of a
- * dsgd_span. The number of a span is 0 if the span is not recorded.
+ * The functions of timeline.c do nothing if the run has no timeline. They set host, step and times
+ * of a dsgd_span. The number of a span is 0 if the span is not recorded.
  */
 
 void dsgd_timeline_open(dsgd_engine *engine);
@@ -186,9 +186,9 @@ static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry ent
 /* --- observe.c: events for accounts, timeline and ledger -------------------------------------- */
 
 /*
- * In these functions, hosts are indices of engine->workers, and lanes are hosts of one worker. The
- * number of a message identifies the message when it arrives. The number is 0 if the message is not
- * recorded.
+ * In the following functions, hosts are indices of engine->workers, and lanes are hosts of one
+ * worker. The number of a message identifies the message when it arrives. The number is 0 if the
+ * message is not recorded.
  */
 
 /** Reports that a message is sent now. Returns its number. */

@@ -1,6 +1,6 @@
 /**
- * @file timeline.c Records the events of a run while it is watched: periods of time (spans),
- * messages and instants.
+ * @file timeline.c
+ * Records the events of a run while it is watched: periods of time (spans), messages and instants.
  *
  * Before the window opens, only current spans are kept. If a listener gets the spans, only current
  * spans are kept during the whole run. A span is recorded when it begins. Spans that are known only
@@ -15,7 +15,7 @@
 typedef struct open_wait {
     const dsgd_worker *worker;
     const dsgd_wait *wait;
-    int lacking; /* a host that has not done its part yet */
+    int lacking; /* rank of a host that has not done its part yet */
     double since_s; /* time at which the wait began to wait for host `lacking` */
 } open_wait;
 
@@ -23,7 +23,7 @@ const char dsgd_cancelled[] = "cancelled";
 const char dsgd_pass[] = "pass";
 
 struct dsgd_recording {
-    size_t n_free, *free; /* free places in `spans`, whose spans ended before the window */
+    size_t n_free, *free; /* list of free places in `spans`; their spans ended before the window */
     size_t n_waits;
     open_wait *waits;
     int n_left; /* number of chosen workers that have not completed the steps of the window */
@@ -163,7 +163,7 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
     mark.peer = -1;
     dsgd_timeline_mark(w, mark);
     if (w->engine->accounts.timeline != NULL &&
-        /* if spans are kept, other events check the waits soon */
+        /* if spans are kept, this call is not needed, because other events check the waits soon */
         !is_kept(w->engine))
         dsgd_timeline_look(w->engine, w->host);
 }
@@ -173,7 +173,10 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
 void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double since_s)
 {
     dsgd_span *const span = open_span(engine, message);
-    /* Sender and receiver of the message may both have done their part. */
+    /*
+     * Checks waits of both hosts, because the sender and the receiver may both have done their
+     * part.
+     */
     dsgd_timeline_look(engine, span == NULL ? 0 : span->host);
     if (span == NULL)
         return;
@@ -185,7 +188,10 @@ void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double sinc
 
 void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position)
 {
-    /* Number of spans to search. An activation takes microseconds, so its span is a recent one. */
+    /*
+     * Number of spans to search. An activation takes microseconds, so its span was recorded
+     * recently.
+     */
     enum { FAR = 100000 };
     const dsgd_timeline *const t = to->engine->accounts.timeline;
     const int64_t n = (int64_t)to->engine->layout.n_pieces;
@@ -244,8 +250,8 @@ size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait)
 }
 
 /**
- * Differences between arrivals of hosts are ignored below this share of a wait, because the
- * protocol causes them.
+ * Share of a wait. If arrivals of hosts differ by less than this share, the differences are
+ * ignored, because the protocol causes them.
  */
 static const double least_share = 0.01;
 
@@ -274,7 +280,10 @@ static void update_waits(const dsgd_timeline *t, int host)
     struct dsgd_recording *const r = t->recording;
     size_t n = 0;
     for (size_t i = 0; i < r->n_waits; i++) {
-        /* An activation by the waiting host itself may also end the wait for another host. */
+        /*
+         * True if the wait may have changed. An activation by the waiting host itself may also end
+         * its wait for another host.
+         */
         const bool may_change =
             host < 0 || r->waits[i].lacking == host || r->waits[i].worker->host == host;
         if (may_change && !(r->waits[i].wait->span > 0 && update_wait(t, &r->waits[i])))
@@ -287,8 +296,8 @@ static void update_waits(const dsgd_timeline *t, int host)
 }
 
 /*
- * With a listener, only waits of or for @p host are checked, because there may be ten thousand
- * workers.
+ * If there is a listener, this function checks only waits of @p host or for @p host, because there
+ * may be ten thousand workers.
  */
 void dsgd_timeline_look(const dsgd_engine *engine, int host)
 {
@@ -307,7 +316,7 @@ void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
     size_t i = 0;
     while (span->turn_s == INFINITY && i < r->n_waits && r->waits[i].wait != wait)
         i++;
-    /* if the wait ends before all hosts have done their parts, remove it */
+    /* removes the wait if it ends before all hosts have done their parts */
     if (span->turn_s == INFINITY && i < r->n_waits) {
         if (!is_kept(w->engine))
             update_wait(w->engine->accounts.timeline, &r->waits[i]);
@@ -355,7 +364,7 @@ void dsgd_timeline_close(dsgd_engine *engine)
         t->end_s = engine->result->virtual_s;
     for (size_t i = 0; i < r->n_free; i++)
         t->spans[r->free[i] - 1].since_s = INFINITY;
-    size_t n = 0; /* number of spans that are in the window */
+    size_t n = 0; /* number of recorded spans that are in the window */
     for (size_t i = 0; i < t->n_spans; i++)
         if (t->spans[i].since_s < t->end_s || t->spans[i].end_s == t->end_s)
             t->spans[n++] = t->spans[i];

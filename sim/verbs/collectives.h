@@ -21,7 +21,7 @@ typedef struct dsgd_comm dsgd_comm;
 
 /**
  * Fills colour[n_workers] with the colour of each worker. Workers with the same colour form a
- * group; a worker with a negative colour is in no group. The function must be pure, because all
+ * group. A worker with a negative colour is in no group. The function must be pure, because all
  * workers must get the same colours. @p params are the options of the algorithm.
  */
 typedef void (*dsgd_colours)(const void *params, int n_workers, int *colour);
@@ -70,10 +70,10 @@ typedef enum dsgd_collective_kind {
      * steps.
      */
     DSGD_REDUCE_SCATTER,
-    DSGD_ALLGATHER, /* assembles x_i from the parts of all members; each member sends its n-th
-                     * part of every chunk */
-    DSGD_REDUCE, /* computes x_root <- sum_j x_j, and changes no other x_i; if x is a model, pass
-                  * a copy of it */
+    DSGD_ALLGATHER, /* assembles x_i from the parts of all members; each member sends its n-th part
+                     * of every chunk */
+    DSGD_REDUCE, /* computes x_root <- sum_j x_j, and changes no other x_i; if x is the model, pass
+                  * a copy of the model */
     DSGD_BROADCAST /* computes x_i <- x_root; a member waits only for the members between it and the
                     * root of a tree */
 } dsgd_collective_kind;
@@ -141,13 +141,13 @@ typedef struct dsgd_partial_spec {
     /** Pure. Returns the group of a version. If `group` is NULL, a version includes all workers. */
     dsgd_group (*group)(const void *params, int n_workers, int64_t version);
     /*
-     * true: the send buffer is set to 0 when it is contributed. false: the send buffer keeps its
-     * contents, and may be contributed again.
+     * true if the send buffer is set to 0 when it is contributed. false if the send buffer keeps
+     * its contents, which may then be contributed again.
      */
     bool draining;
     /*
-     * true: when dsgd_partial_sum() has received the sum of a chunk, it sets this chunk of the send
-     * buffer to 0.
+     * true if dsgd_partial_sum() sets a chunk of the send buffer to 0 when it has received the sum
+     * of this chunk.
      */
     bool discarding;
     /*
@@ -182,9 +182,8 @@ void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, ds
 
 /**
  * For each chunk, computes send buffer <- x, and then arrives and waits like dsgd_partial_sum().
- * Let sum be the result of dsgd_partial_sum(). Finally, it computes
- *     x <- sum / on_time       if on_time > 0, version t is the latest, and it contains this x,
- *     x <- (sum + x) / late    otherwise.
+ * Let sum be the result of dsgd_partial_sum(). Finally, this verb computes x <- sum / on_time if
+ * on_time > 0, version t is the latest, and it contains this x, x <- (sum + x) / late    otherwise.
  */
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
                       double late);

@@ -13,7 +13,7 @@ DSGD_BEGIN_C
 
 /* --- gossip with neighbours ------------------------------------------------------------------- */
 
-/** Selects how the share a_ij is computed: worker i receives a_ij x_j from worker j. */
+/** Selects the formula of the shares a_ij. Worker i receives a_ij x_j from worker j. */
 typedef enum dsgd_shares {
     /*
      * Metropolis weights: a_ij = 1 / (1 + max(number of neighbours of i, number of neighbours of
@@ -39,9 +39,9 @@ const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_spec *grap
 
 /**
  * Computes x_i <- a_ii x_i + sum_j a_ij x_j over the workers j that send to worker i, and waits for
- * all of these workers. Like MPI_Neighbor_allgather() and a weighted sum. The push-sum weight of x,
- * which is 1 at first, is averaged with the same shares (M. Assran et al., "Stochastic gradient
- * push", 2019).
+ * all of these workers. This is like MPI_Neighbor_allgather() and a weighted sum. The push-sum
+ * weight of x, which is 1 at first, is averaged with the same shares (M. Assran et al., "Stochastic
+ * gradient push", 2019).
  */
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
 
@@ -170,25 +170,25 @@ void dsgd_message_drop(dsgd_node *self, const dsgd_message *message);
 
 /** Events for which a worker or server can wait with dsgd_wait_any(). */
 enum {
-    DSGD_ON_MESSAGE = 1, /* a message has arrived: dsgd_recv() would return it at once */
-    DSGD_ON_GRADIENT = 2, /* no gradient is being computed */
-    /* a request is done: dsgd_request_wait() would return at once */
+    DSGD_ON_MESSAGE = 1, /* event: a message has arrived, so dsgd_recv() would return it at once */
+    DSGD_ON_GRADIENT = 2, /* event: no gradient is being computed */
+    /* event: a request is done, so dsgd_request_wait() would return at once */
     DSGD_ON_REQUEST = 4
 };
 
 /**
  * Waits until one of @p events is true, like MPI_Waitany(), but at most until virtual time @p
- * until_s; INFINITY means no time limit. Returns all of @p events that are true, or 0 at @p
- * until_s.
+ * until_s. INFINITY means no time limit. Returns all of @p events that are true. Returns 0 if @p
+ * until_s comes first.
  */
 unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s);
 
 /* --- bandwidth -------------------------------------------------------------------------------- */
 
 /**
- * Returns the bandwidth of the NIC of this worker's host in one direction, in bytes per second, as
- * a speed test would measure it. On a platform from an XML file, returns the bandwidth of the
- * fastest route from this worker to another worker.
+ * Returns the bandwidth of the NIC of this worker's host in one direction, in bytes per second. A
+ * speed test would measure this bandwidth. On a platform from an XML file, returns the bandwidth of
+ * the fastest route from this worker to another worker.
  */
 double dsgd_bandwidth(dsgd_node *self);
 

@@ -58,8 +58,8 @@ void *dsgd_memory_new(dsgd_node *self, size_t n, size_t size);
 dsgd_vector *dsgd_shared(dsgd_node *self);
 
 /**
- * Lock and unlock a mutex that work() and assist() of one worker share. Actors get the mutex in the
- * order in which they ask for it.
+ * Locks or unlocks a mutex that work() and assist() of one worker share. Actors get the mutex in
+ * the order in which they ask for it.
  */
 void dsgd_lock(dsgd_node *self);
 void dsgd_unlock(dsgd_node *self);
@@ -154,7 +154,8 @@ double dsgd_time_s(dsgd_node *self);
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 
 /**
- * Returns the learning rate of the optimizer in this step; for a server, in its next local step.
+ * Returns the learning rate of the optimizer in this step. For a server, returns the learning rate
+ * of its next local step.
  */
 double dsgd_learning_rate(dsgd_node *self);
 
@@ -189,8 +190,8 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 /* --- operations on elements ------------------------------------------------------------------- */
 
 /*
- * These verbs act element by element. They return at once, like linear combinations. If a result is
- * infinite or not a number, the run diverges.
+ * The following verbs act element by element. They return at once, like linear combinations. If a
+ * result is infinite or not a number, the run diverges.
  */
 
 /** Sets y to 0 where x is 0, and does not change y elsewhere. */
@@ -199,11 +200,11 @@ void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
 /* --- gradient compression --------------------------------------------------------------------- */
 
 /*
- * The verbs for gradient compression. `dsgd list encodings` prints the compressors. An exchange of
- * a compressed vector q sends the compressed bytes. An allreduce of q adds exactly the values that
- * were sent, by an allgather and a local sum. The exception is an encoding whose `reduce`
- * compresses the sum again (dsgd_encoding_sums_again()). If a verb computes a vector from q, an
- * exchange of the result sends it uncompressed, unless the result is a copy of q. These verbs
+ * The following verbs are for gradient compression. `dsgd list encodings` prints the compressors.
+ * An exchange of a compressed vector q sends the compressed bytes. An allreduce of q adds exactly
+ * the values that were sent, by an allgather and a local sum. The exception is an encoding whose
+ * `reduce` compresses the sum again (dsgd_encoding_sums_again()). If a verb computes a vector from
+ * q, an exchange of the result sends it uncompressed, unless the result is a copy of q. These verbs
  * return at once, like linear combinations; an exchange waits until the worker has compressed the
  * vector.
  */
@@ -217,7 +218,7 @@ void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_spe
 
 /** The operations of dsgd_low_rank(). x, y and transposed are its parameters. */
 typedef enum dsgd_factor_step {
-    DSGD_FACTOR_DRAW, /* y <- a random factor, which is the same at all workers */
+    DSGD_FACTOR_DRAW, /* y <- a random factor, which is equal at all workers */
     DSGD_FACTOR_ORTHOGONALISE, /* y <- the factor y with its columns replaced by an orthonormal
                                 * basis of their span */
     DSGD_FACTOR_PROJECT, /* y <- A y, or y <- A^T y if `transposed` is true; A is the matrix x */
