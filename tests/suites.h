@@ -1,7 +1,7 @@
 /**
  * @file suites.h
  * All suites. tests/main.c runs them. ctest has one entry per suite, and runs the long suites only
- * in the release preset. tests/README.md says what each suite tests.
+ * in the release preset. tests/README.md describes the tests of each suite.
  */
 #pragma once
 

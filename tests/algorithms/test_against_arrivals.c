@@ -28,8 +28,9 @@ static void expect_loss(const support_pair *t, const dsgd_point *point)
 }
 
 /**
- * Compares three counts of a run and of its emulation: the number of late messages, the share of
- * the workers' time in cancelled computations, and the ages of the applied messages.
+ * Compares three counts of a run with the counts of its emulation. The counts are the number of
+ * late messages, the share of the workers' time in cancelled computations, and the ages of the
+ * applied messages.
  */
 static void expect_same_counts(const support_pair *t, const dsgd_run_result *r)
 {

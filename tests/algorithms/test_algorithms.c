@@ -162,7 +162,8 @@ TEST(ends_by_virtual_seconds_samples_or_accuracy)
 TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
 {
     support_case *c = support_of(&support_alone, 100);
-    c->config.until = (dsgd_until){.steps = 0.28}; /* all workers together make 28 steps */
+    /* all 100 workers together make 28 steps, which are 0.28 steps per worker on average */
+    c->config.until = (dsgd_until){.steps = 0.28};
     c->learning.evaluate.every = 0.07;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.steps, 0.28);

@@ -78,7 +78,8 @@ TEST_RANGE(every_algorithm_passes_its_checks, 0, support_n_algorithms())
 {
     if (!chosen(dsgd_algorithms[_i]->name))
         return;
-    const bool brief = SUPPORT_SLOW || support_in_float(); /* if false, checks use all settings */
+    /* if true, the checks use only some of the settings; if false, they use all settings */
+    const bool brief = SUPPORT_SLOW || support_in_float();
     findings f = check_all((const dsgd_algorithm *)dsgd_algorithms[_i], brief, 20);
     ck_assert_msg(f.n[DSGD_CHECK_FAILED] == 0, "%s", f.failed);
     ck_assert_uint_gt(f.n[DSGD_CHECK_PASSED], f.n[DSGD_CHECK_LEFT_OUT]);

@@ -189,11 +189,11 @@ static double spectral_radius(const double m[4])
 }
 
 /**
- * For the loss (v - y)^2 / 2, each mode of the ring has its own iteration matrix. It acts on x and
- * c minus their limits 0 and -r y. With the mode's eigenvalue l and the rate r, it is {{l (1 - r),
- * l}, {(1 - l) r, l}} for tracking and {{l (1 - r), l}, {(l - 1) (1 - r), l}} for d2. The factor of
- * the mean is 1 - r. In each step, the distance to the optimum therefore falls by the largest
- * spectral radius.
+ * For the loss (v - y)^2 / 2, each mode of the ring has its own iteration matrix. The matrix acts
+ * on x and c minus their limits 0 and -r y. The mode has the eigenvalue l, and the learning rate is
+ * r. For tracking, the matrix is {{l (1 - r), l}, {(1 - l) r, l}}. For d2, the matrix is {{l (1 -
+ * r), l}, {(l - 1) (1 - r), l}}. The factor of the mean is 1 - r. In each step, the distance to the
+ * optimum therefore falls by the largest spectral radius.
  */
 TEST_RANGE(tracking_converges_like_its_modes, 0, 4)
 {

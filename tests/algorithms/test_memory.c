@@ -37,7 +37,7 @@ static void collective_work(dsgd_node *self)
 TEST_ALGORITHM(collective, .work = collective_work);
 
 static const struct {
-    int network; /* kind of network; a value of dsgd_network_kind */
+    int network; /* kind of network, which is a value of dsgd_network_kind */
     double fusion; /* size of a fused message in bytes, or 0 if messages are not fused */
 } ways[] = {{DSGD_NETWORK_FLOWS, 0}, {DSGD_NETWORK_SIMGRID, 0}, {DSGD_NETWORK_FLOWS, 64e6}};
 

@@ -204,7 +204,7 @@ TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8)
 
 /**
  * The loop variable _i is the delay R. R updates take at most twice the minimum, over m, of (mean
- * of 1 / h_i)^-1 (1 + R / m), where the mean is over the m fastest workers.
+ * of 1 / h_i)^-1 (1 + R / m). The mean is over the m fastest workers.
  */
 TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9)
 {

@@ -208,9 +208,9 @@ TEST(a_constant_straggler_misses_sums_of_solo)
 }
 
 /**
- * Worker 1 averages once per gradient, and worker 0 answers. If a gradient of worker 0 takes eight
- * times as long as a gradient of worker 1, the model of worker 0 is averaged eight times before the
- * gradient is applied.
+ * Worker 1 averages once per gradient, and worker 0 answers. A gradient of worker 0 may take eight
+ * times as long as a gradient of worker 1. The model of worker 0 is then averaged eight times
+ * before the gradient is applied.
  */
 TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
 {

@@ -15,7 +15,7 @@
 
 static const struct {
     const char *text, *unit;
-    double number; /* expected value; NAN if the text must be rejected */
+    double number; /* expected value, or NAN if the text must be rejected */
 } numbers[] = {
     {"320ms", "s", 0.32},
     {"25us", "s", 25e-6},

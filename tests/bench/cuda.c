@@ -124,7 +124,8 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
     const dsgd_buffer from = room_for(cuda, context, VECTORS * n);
     const dsgd_buffer to = room_for(cuda, context, VECTORS * n);
     const dsgd_cuda_probe *const probe = cuda_probe_of(cuda);
-    for (size_t i = 0; i < VECTORS; i++) /* otherwise, a sanitizer reports uninitialised memory */
+    /* without these values, a sanitizer reports uninitialised memory */
+    for (size_t i = 0; i < VECTORS; i++)
         probe->copy(context, (float *)from + i * n, pairs[i][0], n);
     double mean_s[MOST_RUNS], copy_s[MOST_RUNS];
     for (int r = -1; r < n_runs; r++) {

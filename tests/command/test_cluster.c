@@ -16,8 +16,8 @@
 SUITE(cluster, "nodes", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
 /**
- * Returns the XML of two GPUs and their NICs on one PCIe switch. links[i] is the number of links
- * from GPU i to the NVSwitch, or 0 if there is no link.
+ * Returns the XML of two GPUs and their NICs on one PCIe switch. GPU i has links[i] links to the
+ * NVSwitch, or no link if links[i] is 0.
  */
 static char *pair(int first, const int links[2], int nics, const char *speed)
 {

@@ -684,5 +684,6 @@ TEST_RANGE(explain_removes_temporary_folder, 0, 3)
     char *output = shell_ends(0, "%s%s", script, command);
     ck_assert_msg(strcmp(output, status[_i]) == 0, "%s%s", output, read_file("log"));
     ck_assert_ptr_null(strstr(read_file("log"), "standard output"));
-    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* no temporary folder remains */
+    /* the command leaves no temporary folder */
+    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0);
 }

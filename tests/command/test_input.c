@@ -223,7 +223,8 @@ TEST_ROWS(bad_input_gives_one_error_and_exit_status, bad)
     ck_assert_msg(strstr(output, "[ERR]") == NULL, "%s: libfyaml printed %s", bad[_i].arguments,
                   output);
     char *const results = dsgd_xprintf("%s/results", folder);
-    ck_assert_int_ne(access(results, F_OK), 0); /* the command has created no folder */
+    /* the rejected command must not create a folder for results */
+    ck_assert_int_ne(access(results, F_OK), 0);
 }
 
 /* The loop variable _i is the index of the file with the null byte. */

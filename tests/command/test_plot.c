@@ -244,7 +244,7 @@ static const struct {
     {"workers: 8\nalgorithms: [allreduce, {name: local_sgd, label: my_own_name}]\n"
      "platform: {name: idle-switch, host_bandwidth: {sweep: [1.25GB/s, 5GB/s, 10GB/s]}}\n",
      "--size two-column"},
-    {"workers: 4\n", ""}, /* runs with the 17 algorithms of `seventeen` */
+    {"workers: 4\n", ""}, /* these runs use the 17 algorithms of `seventeen` */
 };
 
 enum { SEVENTEEN = 2 };
@@ -641,7 +641,7 @@ TEST(plot_runs_a_script_only_if_its_path_is_given)
                                  "plot sin(x)\nunset multiplot\nunset output\n"
                                  "system('touch '.dir.'/was_here')\n";
     run(one_count, "");
-    write_file("own.gp", script); /* a script next to the experiment */
+    write_file("own.gp", script); /* this script lies next to the experiment */
     write_file("r/own.gp", script);
     write_file("r/throughput.gp", script);
     ck_assert_ptr_null(strstr(dsgd_ends(0, "plot r --format svg"), "own"));

@@ -55,12 +55,12 @@ static void expect(const char *command, int status, const char *sentence)
                " -D CMAKE_C_COMPILER=" DSGD_C_COMPILER                                             \
                " -D CMAKE_C_FLAGS='-Wall -Wextra -Wpedantic -Werror' && " DSGD_CMAKE               \
                " --build " build
-#define BUILD BUILD_OF("mine", "mine/build") /* builds mine/my_algorithm.c */
+#define BUILD BUILD_OF("mine", "mine/build") /* the command that builds mine/my_algorithm.c */
 
 static void install_and_build(void)
 {
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    unsetenv("DSGD_DATA"); /* the program must find its installed files */
+    unsetenv("DSGD_DATA"); /* the program must find its installed files without this variable */
     unsetenv("DESTDIR");
     unsetenv("DSGD_CUDA_MODULE");
     expect(DSGD_CMAKE " --install " DSGD_BINARY_DIR " --prefix usr", 0, NULL);
@@ -441,7 +441,7 @@ TEST(file_that_is_not_a_plug_in_is_rejected)
            "missing.so: the plug-in cannot be read: No such file");
     expect("head -c 9000 my_algorithm.so > cut.so && usr/bin/dsgd list algorithms --plugin cut.so",
            3, "cut.so: ");
-    /* the library search path contains this file */
+    /* libc.so.6 is in the library search path, but is not a plug-in */
     expect("usr/bin/dsgd run e.yaml --plugin libc.so.6", 3,
            "libc.so.6: the plug-in cannot be read");
 }

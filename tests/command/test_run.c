@@ -335,10 +335,10 @@ TEST(results_require_same_manifest_files_and_program)
     ck_assert_int_eq(unlink(dsgd_xprintf("%s/r/manifest.json", folder)), 0);
     ck_assert_has(dsgd_ends(2, "%s", again), "results without a manifest.json");
     shell_ends(0, "rm %s/r/*.csv", folder);
-    output = dsgd_ends(2, "%s", again); /* results remain in r/.parts */
+    output = dsgd_ends(2, "%s", again); /* the results of the finished runs remain in r/.parts */
     ck_assert_has(output, "results without a manifest.json");
     shell_ends(0, "cd %s/r && rm -r .parts && echo '{}' > manifest.json", folder);
-    dsgd_ends(0, "%s", again); /* without results, the folder may be used */
+    dsgd_ends(0, "%s", again); /* without the results, another experiment may use the folder */
 }
 
 /**

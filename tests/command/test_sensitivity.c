@@ -153,7 +153,7 @@ TEST_ROWS(differences_below_the_spread_of_seeds_or_2_per_cent_are_ties, close_ca
     sensitivity(experiment, "--sensitivity");
     char *runs = read_file("r/runs.csv");
     strsep(&runs, "\n");
-    for (int i = 0; i < 28; i++) { /* rows 4 to 7 have the lower bandwidth */
+    for (int i = 0; i < 28; i++) { /* rows 4 to 7 are the runs with the lower bandwidth */
         const double(*const x)[2] =
             i < 4 || i >= 8 ? close_calls[_i].unchanged : close_calls[_i].varied;
         const char *const row = with_throughput(strsep(&runs, "\n"), x[i / 2 % 2][i % 2]);

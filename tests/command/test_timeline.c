@@ -29,7 +29,7 @@ typedef struct trace {
     json_t *json;
     size_t n_tracks;
     track tracks[MOST_TRACKS];
-    flow *flows; /* array of flows, indexed by their id */
+    flow *flows; /* array of flows, in which a flow's id is its index */
     size_t n_flows;
     /* Sums over all events of the trace. */
     double state_s[WORKERS][3]; /* seconds in which a worker computes, communicates and waits */
@@ -213,7 +213,7 @@ SUITE(timeline, "timeline", .set_up = make_folder, .tear_down = remove_folder, .
 TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
 {
     if (SUPPORT_SLOW && _i == 2)
-        return; /* too slow under a sanitizer */
+        return; /* the test takes too long under a sanitizer */
     write_all(exchanges[_i]);
     char *output = dsgd_ends(0, "run e.yaml -o r --progress off");
     dsgd_csv runs;

@@ -90,7 +90,7 @@ TEST(tune_finds_best_rate_of_quadratic)
     const char *const output = quadratic_tuned("--target loss=1e-8 --on steps");
     expect(output, "allreduce   1  3 of 3");
     expect(output, "local_sgd   1  3 of 3");
-    expect(output, "0.5  3."); /* the second-best rate is three times slower */
+    expect(output, "0.5  3."); /* with the second-best rate, the target takes three times as long */
     /* tune.csv contains the printed table. */
     ck_assert_str_eq(awk("{print $1, $2, $3, $5}", "r/tune.csv"),
                      "algorithm lr reached runner-up\nallreduce 1 3 of 3 0.5\nlocal_sgd 1 3 of 3 "

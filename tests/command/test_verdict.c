@@ -21,7 +21,7 @@ typedef struct planted {
     double values[N_EVALUATIONS];
     double sent_bytes;
     const char *status, *why; /* status and reason of a failed run, or NULL for ok */
-    int workers; /* number of workers; 0 means 4 */
+    int workers; /* number of workers, or 0 for 4 workers */
     const char *value; /* value of the swept column */
     double cost;
 } planted;

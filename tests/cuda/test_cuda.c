@@ -19,7 +19,8 @@
 
 enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_NUMBERS = 2 };
 enum {
-    LARGE = 2 /* index of mlp in the specs */,
+    /* index of the model mlp in the array of specs */
+    LARGE = 2,
     MOST_OPS = 40,
     MOST_PIECES = 5,
     MOST_SAMPLES = 64,
@@ -941,7 +942,8 @@ enum { WORKERS = 4, BATCH = 8 };
 /** The settings of a training with several workers. */
 typedef struct training {
     uint64_t n_steps, flush_every;
-    bool allreduce; /* if true, gradients are averaged; otherwise, models of neighbours */
+    /* if true, workers average gradients; if false, they average models with neighbours */
+    bool allreduce;
     double lr;
 } training;
 

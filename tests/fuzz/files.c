@@ -78,7 +78,10 @@ static void print_word(FILE *stream, const char *word)
 
 static void print_options(FILE *stream, const dsgd_option *options, int depth)
 {
-    enum { MOST_DEPTH = 6 }; /* registries may contain each other without end */
+    enum {
+        MOST_DEPTH = 6
+    }; /* registries may contain each other without end, so the depth is
+        * limited */
     for (const dsgd_option *o = options; o != NULL && o->name != NULL && depth < MOST_DEPTH; o++) {
         fprintf(stream, "\"%s: \"\n", o->name);
         for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)

@@ -504,8 +504,8 @@ void fuzz_manifest(const uint8_t *bytes, size_t n)
 }
 
 /**
- * Aborts if a line of a gnuplot script is neither a comment, nor data, nor the definition of a
- * variable or array with constant values. gnuplot could execute any other line.
+ * Aborts if gnuplot could execute a line of a gnuplot script. Allowed lines are comments, data, and
+ * definitions of variables or arrays with constant values.
  */
 static void expect_variables(char *script)
 {

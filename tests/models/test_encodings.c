@@ -273,7 +273,7 @@ TEST(encoding_bytes_follow_the_options)
         {"none", NULL, 0, 1000, 4000},
         {"top_k", NULL, 0, 1000, 80}, /* 10 pairs of an index and a value have 8 bytes each */
         {"top_k", "share", 0, 1000, 8},
-        {"top_k", "share", 1, 1000, 4000}, /* the size is at most the uncompressed size */
+        {"top_k", "share", 1, 1000, 4000}, /* the size is never larger than the uncompressed size */
         {"top_k", "index_bits", 12, 1000, 55},
         {"random_k", NULL, 0, 1000, 40}, /* random_k sends no indices */
         {"threshold", "share", 0.1, 1000, 800},

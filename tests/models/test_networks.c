@@ -377,7 +377,7 @@ static void shared_image(dsgd_builder *b)
     dsgd_network_goto(b, image);
     dsgd_network_last_row(b);
     sum = dsgd_network_add(b, sum, true);
-    dsgd_network_add(b, sum, false); /* adds the tensor `sum` to itself */
+    dsgd_network_add(b, sum, false); /* the layer adds the tensor `sum` to itself */
 }
 
 /** Builds a network in which every kind of layer for rows reads the same tensor. */

@@ -87,7 +87,7 @@ static dsgd_value model_of(const store *s, size_t piece)
 
 static dsgd_values_stats stats(const store *s)
 {
-    dsgd_values_divergence(s->values); /* waits until all values are computed */
+    dsgd_values_divergence(s->values); /* this call waits until all values are computed */
     return dsgd_values_stats_get(s->values);
 }
 

@@ -19,7 +19,7 @@ typedef struct training {
     dsgd_optimizer update;
     double lr; /* learning rate, which a cosine reduces from this value to 0 */
     uint32_t batch;
-    double epochs; /* number of epochs; if 0, `steps` applies */
+    double epochs; /* number of epochs, or 0 if the number of steps applies */
     uint32_t steps;
     double least, most; /* smallest and largest accepted accuracy */
     uint32_t n_test; /* number of test samples, or 0 for all test samples */

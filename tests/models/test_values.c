@@ -169,7 +169,7 @@ static void expect_numbers(const double *got, const double *want, double toleran
 
 static dsgd_values_stats stats(const fixture *s)
 {
-    dsgd_values_divergence(s->values); /* waits until all values are computed */
+    dsgd_values_divergence(s->values); /* this call waits until all values are computed */
     return dsgd_values_stats_get(s->values);
 }
 
@@ -358,7 +358,8 @@ TEST(unreferenced_values_are_never_computed)
     dsgd_values_flush(s->values);
     const dsgd_values_stats got = stats(s);
     ck_assert_uint_eq(got.gradients + got.updates + got.combinations, 0);
-    ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* only the constant needs memory */
+    /* none of the updated vectors exists, so only the constant needs memory */
+    ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double));
 }
 
 TEST(unreferenced_operands_are_computed)
@@ -516,8 +517,8 @@ static dsgd_value no_gradient(const fixture *s, dsgd_value x)
 }
 
 /**
- * Tests one operation over several mini-batches: of neighbouring workers in ascending and in other
- * orders, and of different steps.
+ * Tests one operation over several mini-batches. The mini-batches are from neighbouring workers in
+ * ascending and in other orders, and from different steps.
  */
 TEST(fused_mini_batches_are_those_of_their_workers)
 {

@@ -354,8 +354,9 @@ TEST_RANGE(loads_are_listed_once_and_in_a_fixed_order, 0, 2)
         ck_assert(_i == 0 || strncmp(load->name, "nic", 3) != 0);
         sum += load->bytes;
     }
+    /* each message is counted at two NICs */
     if (_i == 0)
-        ck_assert_double_eq_tol(sum, 2 * run->result.bytes, 1); /* two NICs count each message */
+        ck_assert_double_eq_tol(sum, 2 * run->result.bytes, 1);
 }
 
 /**
@@ -530,5 +531,6 @@ TEST_RANGE(ages_are_rarely_counted_singly, 0, 4)
             n_alone++;
             r->engine.accounts.staleness.sum += weight * (1000 * 5 + 24);
         }
-    ck_assert_int_le(n_alone, 20); /* one use is counted per power of two */
+    /* contributions are counted singly in only one use per power of two */
+    ck_assert_int_le(n_alone, 20);
 }

@@ -104,8 +104,8 @@ TEST_RANGE(a_fold_adds_one_reduction_and_one_copy, 0, 5)
 }
 
 /**
- * Returns the seconds of an allreduce of p workers without a fold: the overheads and latencies of
- * all phases, plus the time to send and add all bytes of a vector.
+ * Returns the time in seconds of an allreduce of p workers without a fold. The time consists of the
+ * overheads and latencies of all phases, and of the time to send and add all bytes of a vector.
  */
 static double without_a_fold_s(int p)
 {

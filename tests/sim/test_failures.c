@@ -82,7 +82,8 @@ TEST_RANGE(a_failure_loses_the_time_since_the_last_complete_checkpoint, 0, 2)
     event.at_s = blocking ? 2 * 12 + 7 : 21.5;
     const dsgd_failure_times t = support_ok(c)->result.failures;
     ck_assert_double_eq_tol(t.lost_s, blocking ? 7 : 11.5, 1e-6);
-    ck_assert_double_eq_tol(t.restart_s, 2, 1e-6); /* time to read the checkpoint */
+    /* after the restart, the workers read the checkpoint in 2 s */
+    ck_assert_double_eq_tol(t.restart_s, 2, 1e-6);
     ck_assert_double_eq_tol(t.checkpoint_s, blocking ? 4 * 2 : 0, 1e-6);
 }
 
@@ -1037,7 +1038,7 @@ TEST(throughput_counts_the_running_workers)
     dsgd_failures_config *f = fail_at(c, 1, &event);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 0);
     const dsgd_run_result *r = &support_ok(c)->result;
-    const double there = 4 - 500 / 1000.5; /* mean number of running workers */
+    const double there = 4 - 500 / 1000.5; /* mean number of running workers over the whole run */
     ck_assert_double_eq_tol(r->samples_per_s / c->workload.samples, there, 0.01 * there);
 }
 

@@ -79,8 +79,8 @@ static bool spreads(const support_case *c, long rounds)
 
 SUITE(graph, "graph", .seconds = 240);
 
-TEST_RANGE(mixing_matrices_are_stochastic_and_connect, 0,
-           N_GRAPHS) /* The loop variable _i is the graph's index */
+/** The loop variable _i is the graph's index. */
+TEST_RANGE(mixing_matrices_are_stochastic_and_connect, 0, N_GRAPHS)
 {
     double w[MOST][MOST];
     support_case *c = gossiping("d_psgd", &graphs[_i]);
@@ -121,8 +121,8 @@ TEST_RANGE(senders_and_receivers_agree, 0, N_GRAPHS)
     }
 }
 
-TEST_RANGE(exponential_graphs_send_to_the_distances_of_their_description, 0,
-           3) /* The loop variable _i is the schedule */
+/** The loop variable _i selects the schedule. */
+TEST_RANGE(exponential_graphs_send_to_the_distances_of_their_description, 0, 3)
 {
     static const int distances[][5] = {{1, 2, 4, 1, 2}, {1, -1, 2, -2, 4}, {1, 2, 4, 1, 2}};
     const graph eight = {"exponential", "schedule", _i, .workers = 8};

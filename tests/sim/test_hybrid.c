@@ -329,7 +329,8 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
     c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 1 of worker 0 */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2 * exposed_s, 1e-5);
     c->platform.hosts.n = 0;
-    c->workload.inner.contention = true; /* there are no inner messages that could compete */
+    /* the run has no inner messages that could compete with the exchange */
+    c->workload.inner.contention = true;
     c->config.exchange.pieces = 8;
     c->config.exchange.blocking = false;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-5);

@@ -189,7 +189,8 @@ TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS)
  */
 static support_case *new_even(int algorithm, int ground)
 {
-    const int kind = algorithm + ground; /* combines each algorithm with each kind of setting */
+    /* the sum combines each algorithm with each kind of setting */
+    const int kind = algorithm + ground;
     support_case *const c = support_new(dsgd_algorithms[algorithm]->name, 8 << kind % 3);
     make_short(c);
     if (ground % 2 == 1)

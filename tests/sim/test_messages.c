@@ -502,7 +502,7 @@ static void receive_three(dsgd_node *self, int from, double *number)
 
 enum { TO_WORKER, TO_SERVER, FROM_SERVER };
 
-static int way; /* kind of sender and receiver in this run */
+static int way; /* number that selects the kind of sender and receiver in this run */
 
 static void in_order_work(dsgd_node *self)
 {

@@ -85,9 +85,10 @@ TEST(sums_in_the_switch_by_hand)
 }
 
 /**
- * Times in microseconds from logs of nccl-tests and rccl-tests, each the mean of in-place and
- * out-of-place: DGX A100 (two nodes, and four nodes of NVIDIA's DeepLearningExamples), Sophia of
- * ALCF, Azure's NDv2 and NDv4, GH200 of CSCS's Alps, an MI300X node, and AWS's p5.
+ * Times in microseconds from logs of nccl-tests and rccl-tests. Each time is the mean of the in-
+ * place and the out-of-place time. The machines are DGX A100 (two nodes, and four nodes of NVIDIA's
+ * DeepLearningExamples), Sophia of ALCF, and Azure's NDv2 and NDv4. Further machines are GH200 of
+ * CSCS's Alps, an MI300X node, and AWS's p5.
  */
 static const struct {
     const dsgd_nccl *nccl;

@@ -135,7 +135,8 @@ static double left_by_a_round(support_case *c)
 TEST(pairs_agree_as_fast_as_their_graph_lets_them)
 {
     support_case *c = support_new("ad_psgd", 64);
-    ck_assert_double_eq_tol(left_by_a_round(c), 0.75, 0.04); /* peers are random passive workers */
+    /* in this run, peers are random passive workers */
+    ck_assert_double_eq_tol(left_by_a_round(c), 0.75, 0.04);
     support_spec(c, "graph", "ring");
     ck_assert_double_eq_tol(left_by_a_round(c), 0.99, 0.008);
 }

@@ -204,7 +204,7 @@ TEST(in_turn_everyone_begins_a_version)
 {
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &noting;
-    c->config.params = c; /* if params is set, workers start versions in turn */
+    c->config.params = c; /* if params is set, workers start versions one after another */
     support_imbalance_number(c, "ramp", "seconds", 1);
     c->config.steps_each = 2;
     const support_outcome *got = support_ok(c);

@@ -93,7 +93,8 @@ static enum { ZEROS, NEW, OLD } sent;
 static void broadcasting_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
-    dsgd_vector *const y = dsgd_vector_new(self); /* a new vector contains zeros */
+    /* a new vector contains zeros, which no worker has made */
+    dsgd_vector *const y = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (sent == OLD)

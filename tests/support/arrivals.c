@@ -460,9 +460,9 @@ static bool both_wait(const arrivals *a, edge_of *edge, int i, int j)
 }
 
 /**
- * Adds edges between waiting neighbours to the epoch if they connect two parts of its graph.
- * part[i] is the number of the connected part of the epoch's graph that contains worker i. Returns
- * true if it adds an edge.
+ * Adds edges between waiting neighbours to the epoch if they connect two parts of the epoch's
+ * graph. Worker i is in the connected part number part[i] of this graph. Returns true if it adds an
+ * edge.
  */
 static bool find_edges(arrivals *a, edge_of *edge, int *part)
 {

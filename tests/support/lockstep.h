@@ -12,7 +12,7 @@
  */
 typedef struct lockstep {
     const oracle_problem *p;
-    size_t count; /* number of values of all models: workers * n */
+    size_t count; /* number of values of all models, workers * n */
     double *x; /* models, in the caller's array [workers][n] */
     double *v; /* momentum of each worker, [workers][n] */
     double *g; /* gradients of the current step, [workers][n] */

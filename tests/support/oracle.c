@@ -91,7 +91,7 @@ void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, doub
 static void exchange_late(int workers, size_t n, const double *shares, double *a, double *flying)
 {
     const size_t count = (size_t)workers * n;
-    /* index distance between two elements of the matrix diagonal */
+    /* distance between the indices of two neighbouring elements of the matrix diagonal */
     const size_t next = (size_t)workers + 1;
     double *const sent = lockstep_zeros((size_t)workers * (size_t)workers);
     memcpy(sent, shares, (size_t)workers * (size_t)workers * sizeof *sent);

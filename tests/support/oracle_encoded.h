@@ -35,8 +35,8 @@ struct oracle_encoding {
 };
 
 /**
- * Four compressions. identity changes nothing. top_k keeps the k largest absolute values; if values
- * are equal, it keeps the lowest index. random_k keeps the values with the k largest draws.
+ * Four compressions. identity changes nothing. top_k keeps the k largest absolute values, and
+ * prefers the lowest index if values are equal. random_k keeps the values with the k largest draws.
  * threshold keeps the absolute values above `at`.
  */
 oracle_encode oracle_identity, oracle_top_k, oracle_random_k, oracle_threshold;
@@ -73,8 +73,9 @@ void oracle_ef21(const oracle_problem *p, const oracle_encoding *encoding, size_
                  double *x);
 
 /**
- * Emulates deep gradient compression with gradients G: m <- mu m + G; v <- v + m; s = Q(v), where Q
- * is top_k. m and v become 0 at the values that were sent. The local step takes the mean of s.
+ * Emulates deep gradient compression with gradients G. A step computes m <- mu m + G and v <- v +
+ * m, and sends s = Q(v), where Q is top_k. The elements of m and v that were sent become 0. The
+ * local step takes the mean of s.
  */
 void oracle_momentum_correction(const oracle_problem *p, const oracle_encoding *top_k,
                                 size_t pieces, double mu, double *x);

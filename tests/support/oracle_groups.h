@@ -10,10 +10,8 @@
 
 /**
  * Emulates gradient tracking and D2. The local step changes a model by u, c is the correction, and
- * W is the mixing matrix [P][P]:
- *
- *     tracking: x <- W (x + u + c), c <- W (c + u) - u;
- *     D2:       x' = W (x + u + c), c <- x' - x - u, x <- x'.
+ * W is the mixing matrix [P][P]. Tracking computes x <- W (x + u + c), and then c <- W (c + u) - u.
+ * D2 computes x' = W (x + u + c), and then c <- x' - x - u and x <- x'.
  */
 void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, bool d2, double *x);
 
@@ -49,7 +47,10 @@ void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x)
 
 /** Options of Streaming DiLoCo. */
 typedef struct oracle_streaming_options {
-    const size_t *fragment; /* fragment number of each parameter, [n] entries below fragments */
+    /*
+     * fragment number of each parameter, [n] entries; each entry is below the number of fragments
+     */
+    const size_t *fragment;
     size_t fragments; /* number of fragments, F */
     long period; /* number of steps in which each fragment is exchanged once, H; a multiple of F */
     long delay; /* number of steps that an exchange takes, tau; less than H / F */

@@ -52,8 +52,8 @@ typedef struct rig {
     dsgd_problem problem;
     const dsgd_device *device;
     void *context;
-    double *x; /* parameters of the model, [n_params] values */
-    double *state; /* initial model state, [n_state] values */
+    double *x; /* parameters of the model, an array of n_params values */
+    double *state; /* initial model state, an array of n_state values */
     uint32_t all[RIG_MOST_SAMPLES];
     struct rig *next; /* next rig in the list of rigs of this process */
 } rig;
@@ -65,10 +65,9 @@ typedef struct rig {
 rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces);
 
 /**
- * Returns a pseudo-random number in [0, 1): number i of the series @p salt.
- * tests/reference/gradients.py uses the same formula:
- *
- *     (7919 i + 104729 salt + (i * i mod 613)) mod 1009 / 1009
+ * Returns a pseudo-random number in [0, 1), which is number i of the series @p salt.
+ * tests/reference/gradients.py uses the same formula. The formula is (7919 i + 104729 salt + (i * i
+ * mod 613)) mod 1009 / 1009.
  */
 double rig_number(uint64_t salt, uint64_t i);
 

@@ -493,7 +493,7 @@ void support_expect_kept_mean(support_case *c)
                         1e-3); /* after step 0, the models of the workers differ */
     ck_assert_double_lt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p), 10);
     ck_assert_double_gt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p),
-                        1e-3); /* mixing has changed the models */
+                        1e-3); /* mixing has changed the models of the workers */
     ck_assert_double_le(support_distance(mean, want, mixed->n_params), 1e-12);
 }
 

@@ -64,7 +64,7 @@ typedef struct support_outcome {
     size_t n_params;
     double note[64]; /* values that an algorithm of a test stores for the test */
     double weight; /* mean over the pieces of the push-sum weight at workers and in flight */
-    double final_mean[SUPPORT_PARAMS]; /* mean of the models of all workers and servers */
+    double final_mean[SUPPORT_PARAMS]; /* mean of the final models of all workers and servers */
     double x[]; /* models of all workers at the end, [workers][n_params] */
 } support_outcome;
 
@@ -253,7 +253,7 @@ extern const dsgd_algorithm support_alone;
  */
 double support_volley_s(const dsgd_machine *machine, const int *to, double bytes);
 
-/** Returns a vector that consists of the pieces index, index + n, index + 2 n, ... of x. */
+/** Returns a vector that consists of every n-th piece of x, starting with the piece @p index. */
 static inline dsgd_vector *support_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n)
 {
     return dsgd_slice(self, x, index, dsgd_pieces(self, x), n);

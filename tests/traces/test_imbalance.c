@@ -271,7 +271,8 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
     list l = list_open(yaml, P);
     double n_slow = 0;
     double first_slow = 0;
-    double leave[2] = {0, 0}; /* numbers of changes from healthy to slow, and back */
+    /* number of changes from healthy to slow, and number of changes from slow to healthy */
+    double leave[2] = {0, 0};
     double together = 0; /* number of pairs of slow steps at a distance of 3 */
     for (int w = 0; w < P; w++) {
         int recent[4] = {0};
@@ -597,7 +598,7 @@ static const int sizes[N_SIZES] = {16, 64, 256, 1024};
  * tolerance.
  */
 static const struct {
-    const char *yaml; /* an imbalance, for steps of 1 s */
+    const char *yaml; /* an entry of imbalance, for steps of 1 s */
     double slowest[N_SIZES], median, fastest, tolerance;
     int draws; /* number of draws, or 0 for the default number */
 } references[] = {
@@ -676,7 +677,7 @@ TEST_ROWS(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference, ref
 static const struct {
     const char *name;
     double mean, deviation, min, max;
-    double tolerance; /* relative tolerance of mean and deviation */
+    double tolerance; /* relative tolerance of the mean and of the standard deviation */
 } published[] = {
     {"ucf101", 1.235, 0.706, 0.201, 3.410, 0.005},
     {"wmt16", 0.475, 0.144, 0.179, 3.482, 0.005},

@@ -135,7 +135,8 @@ TEST(groups_limit_the_traffic_between_them)
     expect_path(&p, 0, 7, us, 10 * gb);
     expect_path(&p, 7, 8, 3 * us, 6 * gb);
     expect_path(&p, 20, 1, 3 * us, 6 * gb);
-    expect_shift(&p, 16, 8, 2.5 * gb); /* eight flows share a group's link of 20 GB/s */
+    /* eight flows share the link of a group, which has 20 GB/s */
+    expect_shift(&p, 16, 8, 2.5 * gb);
     expect_shift(&p, 8, 4, 10 * gb);
 }
 
@@ -173,7 +174,7 @@ TEST(a_fat_tree_is_full_or_tapered)
 {
     const dsgd_platform full = fat_tree(one_by_four);
     expect_path(&full, 0, 3, us, 10 * gb);
-    expect_path(&full, 3, 4, 2 * us, 10 * gb); /* the route has four links */
+    expect_path(&full, 3, 4, 2 * us, 10 * gb); /* the route from host 3 to host 4 has four links */
     expect_path(&full, 0, 15, 2 * us, 10 * gb);
     expect_shift(&full, 16, 8, 10 * gb);
     const dsgd_platform tapered = fat_tree(one_by_two);
@@ -194,7 +195,7 @@ TEST(a_dragonfly_has_one_gateway_between_groups)
     expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* the two hosts are in one group */
     /* if there were latencies, flows with longer paths would get less of a link */
     p.host_latency_s = 0;
-    expect_shift(&p, 16, 8, 5 * gb); /* eight flows share four cables */
+    expect_shift(&p, 16, 8, 5 * gb); /* eight flows share the four cables between two groups */
 }
 
 TEST(a_torus_is_routed_dimension_by_dimension)
@@ -361,7 +362,7 @@ TEST(messages_meet_only_at_nics_without_other_bottlenecks)
 TEST(group_uplink_is_a_bottleneck_if_demand_exceeds_it)
 {
     dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
-    ck_assert(meet_at_nics(&p, 8, 1, 0)); /* no host is in another group */
+    ck_assert(meet_at_nics(&p, 8, 1, 0)); /* with eight hosts, no host is in another group */
     ck_assert(meet_at_nics(&p, 10, 1, 0)); /* two hosts in the other group receive 20 GB/s */
     ck_assert(!meet_at_nics(&p, 11, 1, 0));
     ck_assert(meet_at_nics(&p, 11, 1, 1)); /* 3 messages at once need 18 GB/s */
@@ -732,7 +733,7 @@ TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
     /* between regions without a route, the values of groups apply */
     expect_path(&p, 0, 10, 3 * us, 6 * gb);
     expect_path(&p, 10, 2, us, 3 * gb);
-    expect_path(&p, 2, 10, us, 3 * gb); /* a route applies in both directions */
+    expect_path(&p, 2, 10, us, 3 * gb); /* a route between regions applies in both directions */
     static const int both[] = {2, 3, -1, -1}; /* two messages share 1.5 GB/s */
     ck_assert_double_eq_tol(volley_s(&p, 4, both, gb), us + 0.05 + 1 / 0.75, 1e-6);
     p.n_there = 0; /* only the closed form needs the places of hosts */
