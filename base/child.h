@@ -19,7 +19,7 @@ pid_t dsgd_fork(void);
 /** Waits for the end of a child process. Returns its state, as waitpid() does. */
 int dsgd_child_end(pid_t process);
 
-/* --- children that work at the same time ------------------------------------------------------ */
+/* --- functions for children that work at the same time ---------------------------------------- */
 
 /**
  * Starts a child process that calls work(argument) and exits with the result as its status. Sets

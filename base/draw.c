@@ -95,7 +95,7 @@ uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image)
     return image;
 }
 
-/* --- images of many numbers ------------------------------------------------------------------- */
+/* --- functions that compute the images of many numbers ---------------------------------------- */
 
 /**
  * Number of permutations whose rounds are stored at the same time. Several are needed, because

@@ -17,30 +17,33 @@
  * renumber them.
  */
 typedef enum dsgd_purpose {
-    DSGD_DRAW_SAMPLES = 1, /* order of the samples of an epoch */
-    DSGD_DRAW_INIT = 2, /* initial weights of a model */
-    DSGD_DRAW_DATA = 3, /* elements of generated data sets */
-    /* step times; entry i of the list of imbalances uses the purpose with this number + 256 i */
-    DSGD_DRAW_IMBALANCE = 4,
-    DSGD_DRAW_ALGORITHM = 5, /* random choices of an algorithm */
+    DSGD_DRAW_SAMPLES = 1, /* draws for the order of the samples in an epoch */
+    DSGD_DRAW_INIT = 2, /* draws for the initial weights of a model */
+    DSGD_DRAW_DATA = 3, /* draws for the elements of generated data sets */
     /*
-     * random choices that are equal at all workers, such as the initiator of a partial collective
+     * draws for step times; entry i of the list of imbalances uses this number + 256 i as its
+     * purpose
      */
+    DSGD_DRAW_IMBALANCE = 4,
+    DSGD_DRAW_ALGORITHM = 5, /* draws for random choices of an algorithm */
+    /* draws that are equal at all workers, for example for the initiator of a partial collective */
     DSGD_DRAW_SHARED = 6,
-    DSGD_DRAW_PLACEMENT = 7, /* placement of workers on hosts */
-    DSGD_DRAW_PARTITION = 8, /* assignment of samples to workers, if the data is skewed */
-    DSGD_DRAW_GRAPH = 9, /* edges of random gossip graphs */
-    DSGD_DRAW_POLICY = 10, /* actions and transitions of an environment */
-    DSGD_DRAW_EPISODE = 11, /* initial states of episodes; the worker is -1 for test episodes */
+    DSGD_DRAW_PLACEMENT = 7, /* draws for the placement of workers on hosts */
+    DSGD_DRAW_PARTITION = 8, /* draws for the assignment of samples to workers, if the data is
+                              * skewed */
+    DSGD_DRAW_GRAPH = 9, /* draws for the edges of random gossip graphs */
+    DSGD_DRAW_POLICY = 10, /* draws for actions and transitions of an environment */
+    DSGD_DRAW_EPISODE = 11, /* draws for the initial states of episodes; the worker is -1 for test
+                             * episodes */
     /*
-     * random numbers of gradient compression; compression i of a step uses the purpose with this
-     * number + 256 i
+     * draws for gradient compression; compression i of a step uses this number + 256 i as its
+     * purpose
      */
     DSGD_DRAW_ENCODING = 12,
-    DSGD_DRAW_TEST_PARTS = 13, /* assignment of the workers' own models to parts of the test set */
+    DSGD_DRAW_TEST_PARTS = 13, /* draws that assign workers' own models to parts of the test set */
     /*
-     * times to failures and repairs; coordinate `worker` is the failure domain, and coordinate
-     * `step` counts the failures of the domain
+     * draws for times to failures and repairs; coordinate `worker` is the failure domain, and
+     * coordinate `step` counts the failures of the domain
      */
     DSGD_DRAW_FAILURES = 14
 } dsgd_purpose;

@@ -34,7 +34,7 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
     return NULL;
 }
 
-/* --- checks of option tables ------------------------------------------------------------------ */
+/* --- functions that check option tables ------------------------------------------------------- */
 
 /*
  * Size of the field of each kind of option, in the order of dsgd_option_kind. The size is 0 for

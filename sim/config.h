@@ -69,7 +69,7 @@ typedef struct dsgd_evaluate_config {
 typedef struct dsgd_learning {
     /* entry of dsgd_model_kinds; its `about` is NULL if the run computes only times */
     dsgd_spec model;
-    dsgd_spec data; /* entry of dsgd_data_sources */
+    dsgd_spec data; /* data set of the training: an entry of dsgd_data_sources */
     dsgd_spec split; /* entry of dsgd_split_kinds; its `about` is NULL for iid */
     int64_t batch; /* number of samples per worker and gradient */
     dsgd_optimizer optimizer;

@@ -18,7 +18,7 @@ typedef struct dsgd_node {
     int n_workers; /* number of workers, P in formulas */
     int64_t step; /* number of the current step, from 0; -1 before the first step */
     const void *params; /* options of the algorithm; NULL if the algorithm has no option table */
-    double samples; /* samples per mini-batch, from the workload */
+    double samples; /* number of samples per mini-batch of the workload */
 } dsgd_node;
 
 /**
@@ -202,8 +202,8 @@ typedef enum dsgd_trait {
 
 /** An algorithm: a constant that a source file in algorithms/ or a plug-in defines. */
 typedef struct dsgd_algorithm {
-    dsgd_entry about; /* description of the algorithm; name, summary and reference are required;
-                       * params_size and options are optional */
+    dsgd_entry about; /* Description of the algorithm. Name, summary and reference are required. The
+                       * members params_size and options are optional. */
     dsgd_doc doc;
     /**
      * Optional, pure. Rejects combinations of options that an option table cannot express. The

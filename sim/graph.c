@@ -386,7 +386,7 @@ static const dsgd_graph_kind edges_kind = {
     .irregular = true,
 };
 
-/* --- list of kinds, and functions for all kinds ----------------------------------------------- */
+/* --- list of all kinds, and functions for all kinds ------------------------------------------- */
 
 const dsgd_entry *const dsgd_graph_kinds[] = {
     &ring.about,       &torus.about, &exponential.about, &matching.about, &complete.about,

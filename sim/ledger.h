@@ -55,7 +55,7 @@ static inline bool dsgd_scope_is_of_versions(uint64_t scope)
 typedef struct dsgd_ledger_entry {
     dsgd_yaml_kind kind;
     int host; /* rank of a worker, or n_workers + rank of a server */
-    int peer; /* sender; only for kind RECEIVED */
+    int peer; /* host that sent the value; only for kind RECEIVED */
     int64_t step; /* current step of the host */
     double at_s;
     size_t value;

@@ -33,7 +33,7 @@ enum {
     DSGD_TIMED_BY_SIMGRID = 1, /* a simulation computed times; a run has at most one of the flags
                                 * SIMGRID and FLOWS */
     DSGD_TIMED_BY_FLOWS = 2,
-    /* formulas computed times instead of a simulation */
+    /* formulas, not a simulation, computed times */
     DSGD_TIMED_BY_ARITHMETIC = 4
 };
 

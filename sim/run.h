@@ -41,7 +41,7 @@ dsgd_status dsgd_learning_check(const dsgd_run_config *config, dsgd_split **spli
  */
 size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config);
 
-/* --- properties of a configuration (check.c) -------------------------------------------------- */
+/* --- functions of check.c that return properties of a configuration --------------------------- */
 
 /**
  * Returns true if the other workers continue while some workers are down. Otherwise, a failure

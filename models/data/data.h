@@ -107,7 +107,7 @@ typedef struct dsgd_stream {
     uint64_t seed;
     uint32_t n_samples; /* number of samples of the training set */
     uint32_t n_workers;
-    uint32_t batch; /* samples per worker and step */
+    uint32_t batch; /* number of samples per worker and step */
     const dsgd_split *split; /* owner of each sample (split.h); NULL if all workers share all
                               * samples */
 } dsgd_stream;

@@ -25,7 +25,7 @@ static double normal(uint64_t seed, uint32_t what, uint32_t row, uint32_t column
     return gsl_cdf_ugaussian_Pinv(u);
 }
 
-/* --- hyperplane: y = w . x + noise, w uniform of unit variance, normal noise ------------------ */
+/* --- hyperplane: y = w . x + noise, with uniform w of variance 1 and normal noise ------------- */
 
 typedef struct hyperplane_params {
     int64_t features, points;
@@ -135,7 +135,7 @@ DSGD_DATA_SOURCE(hyperplane, true, .name = "hyperplane",
                  .reference = "Li et al., PPoPP 2020, section 6.2",
                  DSGD_PARAMS(hyperplane_params, hyperplane_options));
 
-/* --- sequences of different lengths ----------------------------------------------------------- */
+/* --- data source with sequences of different lengths ------------------------------------------ */
 
 /*
  * Parameters of sequences of different lengths, which resemble features of video frames. Each class
@@ -236,7 +236,7 @@ DSGD_DATA_SOURCE(
     .summary = "generated sequences of different lengths; classes differ in their oscillation",
     DSGD_PARAMS(sequences_params, sequences_options));
 
-/* --- navigation: environments of the policy model --------------------------------------------- */
+/* --- data source with environments of the policy model ---------------------------------------- */
 
 /*
  * Parameters of the navigation task. No data are stored: the number of a sample in the stream

@@ -112,7 +112,7 @@ static uint32_t member(const dsgd_classes *classes, uint64_t seed, uint32_t c, u
     return classes->members[classes->begin[c] + place];
 }
 
-/* --- split by a Dirichlet distribution -------------------------------------------------------- */
+/* --- functions that split by a Dirichlet distribution ----------------------------------------- */
 
 typedef struct dirichlet_params {
     double alpha;

@@ -15,7 +15,7 @@ typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 #include "models/layers/matmul.h"
 
 enum {
-    EVALUATED_SAMPLES = 256, /* samples per replica when a model is evaluated */
+    EVALUATED_SAMPLES = 256, /* number of samples per replica in an evaluation */
     BLOCK = 2048, /* number of elements whose sums in double fit into the L1 cache */
     FEW = 3, /* largest number of inputs of a combination whose sums stay in registers */
     TOGETHER = 8, /* largest number of inputs that one loop adds to the sums in memory */
@@ -28,7 +28,7 @@ enum {
 
 extern const dsgd_device DEVICE;
 
-/* --- kernels and products of one replica ------------------------------------------------------ */
+/* --- functions that compute kernels and products of one replica ------------------------------- */
 
 typedef struct execution {
     replica replica;
@@ -105,7 +105,7 @@ static void multiply(execution *one, sample_range s, const matmul *matmuls, uint
 
 #include "models/layers/layers.h"
 
-/* --- memory of the device --------------------------------------------------------------------- */
+/* --- functions that allocate device memory ---------------------------------------------------- */
 
 /** Scratch memory of one thread. */
 typedef struct scratch {

@@ -40,9 +40,9 @@ namespace
 {
 
 enum : uint32_t {
-    BATCH = 2048, /* most operations per launch */
-    EVALUATED_SAMPLES = 256, /* samples per replica in an evaluation */
-    /* most arrays that a call stages */
+    BATCH = 2048, /* largest number of operations per launch */
+    EVALUATED_SAMPLES = 256, /* number of samples per replica in an evaluation */
+    /* largest number of arrays that a call stages */
     MOST_PARTS = 5
 };
 /* Largest workspace, in reals. The workspace also takes at most an eighth of the memory. */
@@ -70,7 +70,7 @@ struct context {
     int device;
     cudaStream_t stream;
     dataset_view train, test; /* views of the samples in device memory */
-    std::vector<void *> uploaded; /* device arrays of these views */
+    std::vector<void *> uploaded; /* device arrays with the data of the views */
     size_t uploaded_bytes;
     size_t room_bytes; /* bytes that buffers may occupy */
     staging staging_of[2];
@@ -267,7 +267,7 @@ void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = (double)numbers[i];
 }
 
-/* --- opening and closing a context ------------------------------------------------------------ */
+/* --- functions that open and close a context -------------------------------------------------- */
 
 /**
  * Replaces *array, an array of n elements in host memory, by a copy on the device. Does nothing if
@@ -411,7 +411,7 @@ void cuda_survey(dsgd_device_survey *survey)
     cudaGetLastError(); /* clears the error, because open() reports errors of a device */
 }
 
-/* --- gathering and scattering of vectors ------------------------------------------------------ */
+/* --- functions that gather and scatter vectors ------------------------------------------------ */
 
 /** Returns true if a vector is one buffer and therefore need not be gathered. */
 bool whole(const context *c, const dsgd_buffer *pieces)
@@ -594,7 +594,7 @@ void cuda_gradient(void *opened, uint32_t, const dsgd_gradient_op *ops, size_t n
     }
 }
 
-/* --- updates, combinations, encodings and evaluations ----------------------------------------- */
+/* --- functions for updates, combinations, encodings and evaluations --------------------------- */
 
 /** Runs the function SOME over all operations, at most BATCH operations at a time. */
 template <typename Op, void (*SOME)(context *, const Op *, size_t, bool *)>

@@ -367,7 +367,7 @@ MAP_IMAGE(col2im, in_size)
 MAP_IMAGE(max_pool, out_size)
 MAP_IMAGE(max_pool_backward, in_size)
 
-/* --- input of the network --------------------------------------------------------------------- */
+/* --- kernels that load the input of the network ----------------------------------------------- */
 
 /** Loads WIDE adjacent features into v, starting at element @p at of the data set. */
 template <uint32_t WIDE, bool BYTES>

@@ -248,7 +248,7 @@ __device__ void store_tile(const tile &t, const real *shared)
     const bool finite = t.adds || t.relu_output != NULL
                             ? store_column<ROWS, COLUMNS, false>(t, row, column, from)
                             : store_column<ROWS, COLUMNS, true>(t, row, column, from);
-    if (!finite && t.finite != NULL) /* several threads may write the same value */
+    if (!finite && t.finite != NULL) /* several threads may write false here */
         *t.finite = false;
 }
 

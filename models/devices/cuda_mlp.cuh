@@ -29,7 +29,7 @@ enum : uint32_t {
  */
 struct shared_tensor {
     uint32_t n_columns, row;
-    uint32_t at; /* offset in reals per sample */
+    uint32_t at; /* offset of the tensor, in reals per sample */
 };
 
 /**
@@ -130,7 +130,7 @@ __device__ void load_batch(const replica &r, const dataset_view &data, real *x, 
         wide ? load_samples<CELL, false>(r, data, x, row) : load_samples<1, false>(r, data, x, row);
 }
 
-/* --- activations and their gradients ---------------------------------------------------------- */
+/* --- functions that compute activations and their gradients ----------------------------------- */
 
 /**
  * A product C [n][n_columns] <- A B. The operations of store_tile() follow the product. A and C are
@@ -407,7 +407,7 @@ __device__ bool link_params_backward(const mlp_link &l, const replica &r, const 
     return params_backward<8, 2>(l, r, shared);
 }
 
-/* --- the kernel and its launch ---------------------------------------------------------------- */
+/* --- the kernel and the function that launches it --------------------------------------------- */
 
 /**
  * Computes the gradients of the outputs, like cross_entropy_kernel() and squared_error_kernel().
@@ -458,7 +458,7 @@ __global__ void __launch_bounds__(THREADS, 4)
         if (l > 0)
             link_backward(link, r, shared);
     }
-    if (!finite) /* several threads may write the same value */
+    if (!finite) /* several threads may write false here */
         *r.finite = false;
 }
 

@@ -304,7 +304,7 @@ __global__ void distance_global(dsgd_distance_op *ops)
         op->distance = sum;
 }
 
-/* --- encodings: the first block of an operation computes sums over a whole chunk -------------- */
+/* --- kernels for encodings; the first block computes sums over a whole chunk ------------------ */
 
 /* A thread computes one lane, so sums have the same order as on the CPU (encode.c). */
 static_assert((uint32_t)DSGD_LANES == THREADS, "a thread is a lane");

@@ -53,7 +53,7 @@ typedef struct dsgd_problem {
      * to x[piece_begin[k + 1] - 1].
      */
     const size_t *piece_begin;
-    dsgd_optimizer update; /* optimizer, with its defaults resolved */
+    dsgd_optimizer update; /* optimizer, in which values have replaced the defaults */
 } dsgd_problem;
 
 /**

@@ -162,7 +162,7 @@ KIND(threshold, dsgd_selection, "elements above a fixed absolute value with thei
      "computing\", Interspeech 2015",
      SELECTION(DSGD_CODEC_THRESHOLD));
 
-/* --- fewer bits per element ------------------------------------------------------------------- */
+/* --- encodings that send fewer bits per element ----------------------------------------------- */
 
 typedef struct rounding_params {
     dsgd_encoding_params common;

@@ -13,7 +13,7 @@
 #include "models/encodings/params.h"
 #include "models/values/values.h"
 
-/** How an allreduce sums compressed vectors. */
+/** The ways in which an allreduce sums compressed vectors. */
 typedef enum dsgd_encoding_sum {
     /*
      * Every worker receives all compressed vectors and sums them. This sum is needed if workers
@@ -51,7 +51,7 @@ typedef struct dsgd_encoding_at {
 /** An encoding that a user can name: an entry of dsgd_encoding_kinds. */
 typedef struct dsgd_encoding_kind {
     dsgd_entry about;
-    dsgd_codec_kind does; /* argument `kind` of the functions below */
+    dsgd_codec_kind does; /* value that is passed to the functions below as argument `kind` */
     /**
      * Returns the codec of a chunk of @p n >= 1 elements. The caller sets the coordinates of its
      * random numbers. If the pointer is NULL, Q(x) = x.

@@ -158,7 +158,7 @@ static inline replica replica_of(const dsgd_network *network, uint32_t n, bool g
     return r;
 }
 
-/* --- input of the network --------------------------------------------------------------------- */
+/* --- kernels that load the input of the network ----------------------------------------------- */
 
 KERNEL(load, i)
 {
@@ -195,7 +195,7 @@ KERNEL(add_backward, i)
     *b = l->other_adds ? *b + dy : dy;
 }
 
-/* --- means and selections of rows ------------------------------------------------------------- */
+/* --- kernels that average or select rows ------------------------------------------------------ */
 
 /** Computes the mean over the rows; i is an index over samples and columns. */
 KERNEL(mean_rows, i)

@@ -158,7 +158,7 @@ static uint32_t queue_of(const dsgd_values *values, const dsgd_value_node *node)
     return (uint32_t)(node->where.worker % n_workers * values->n_queues / n_workers);
 }
 
-/* --- submission, transfers and counts of nodes ------------------------------------------------ */
+/* --- functions that submit, copy and count nodes ---------------------------------------------- */
 
 void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node)
 {

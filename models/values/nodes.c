@@ -4,7 +4,7 @@
  */
 #include "models/values/store.h"
 
-/* --- table of common subexpressions ----------------------------------------------------------- */
+/* --- the table of common subexpressions ------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {

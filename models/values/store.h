@@ -54,15 +54,15 @@ enum { CACHE_LINE = 64 };
  */
 struct dsgd_value_node {
     /*
-     * Members that only the caller's thread uses. The comment at the top of this file describes the
-     * counts.
+     * The following members are used only by the caller's thread. The comment at the top of this
+     * file describes the counts.
      */
     _Alignas(CACHE_LINE) uint32_t n_refs;
     bool pending; /* true if the node has not yet been submitted */
     bool selected; /* true if the current flush submits the node */
     bool is_operand; /* true if a node that the current flush selects reads this node */
     bool in_table; /* true if the node is in the table of common subexpressions */
-    size_t pending_at; /* index in dsgd_values.pending, or SIZE_MAX */
+    size_t pending_at; /* index of the node in dsgd_values.pending, or SIZE_MAX */
     uint64_t hash;
     uint32_t *output_refs; /* references to each output; n_outputs entries */
     uint32_t *operand_numbers; /* n_outputs positions among merged operands, counted from 1; 0
@@ -70,7 +70,7 @@ struct dsgd_value_node {
     uint64_t *input_ids; /* n_inputs identities of the inputs, valid even after an input's end; 0
                           * for zeros */
 
-    /* Members that are constant once the node is built. */
+    /* The following members are constant once the node is built. */
     _Alignas(CACHE_LINE) node_kind kind;
     uint32_t n_inputs;
     uint64_t id; /* number of the node in the order of the calls, from 1 */
@@ -87,7 +87,7 @@ struct dsgd_value_node {
     union {
         dsgd_origin *samples; /* n_samples mini-batches (GRADIENT), or part and number of parts
                                * (TEST) */
-        dsgd_codec *codec; /* codec of an ENCODE node */
+        dsgd_codec *codec; /* codec of the node, if its kind is ENCODE */
         uint32_t *shapes; /* shapes of the inputs, only for EVALUATE; n_inputs entries */
     };
     double divisor; /* divisor of a COMBINE node */
@@ -102,7 +102,7 @@ struct dsgd_value_node {
     uint32_t place; /* index in dsgd_values.all */
     bool large; /* true if the node needs more than the usual memory */
 
-    /* Members that change under the lock. */
+    /* The following members change only under the lock. */
     _Alignas(CACHE_LINE) uint32_t n_live;
     uint32_t n_missing; /* number of inputs that are not done */
     uint32_t thread; /* thread that computed the node and owns its buffers */
@@ -185,7 +185,7 @@ typedef struct run_queue {
      * Only the queue's thread uses the following members, without the lock. If the device computes
      * ahead, `submitted` is the batch that it still computes.
      */
-    dsgd_sampler *sampler; /* NULL before the thread's first gradient */
+    dsgd_sampler *sampler; /* sampler of the thread; NULL before its first gradient */
     dsgd_batch now, submitted;
 } run_queue;
 
@@ -214,7 +214,7 @@ typedef struct spare_nodes {
  */
 typedef struct table_entry {
     uint64_t hash;
-    dsgd_value_node *node; /* NULL if the entry is free */
+    dsgd_value_node *node; /* node of the entry; NULL if the entry is free */
 } table_entry;
 
 struct dsgd_values {
@@ -222,10 +222,10 @@ struct dsgd_values {
     void *context; /* context of the device */
     size_t *shape_sizes; /* dsgd_n_shapes() entries: number of elements of each shape, which is
                           * constant */
-    _Atomic(struct store_block *) blocks; /* newest block of dsgd_store_alloc() */
+    _Atomic(struct store_block *) blocks; /* newest block of memory for dsgd_store_alloc() */
 
-    /* Members of values.c, only for the caller's thread. */
-    dsgd_value_listener *listener; /* NULL if there is no listener */
+    /* The following members belong to values.c. Only the caller's thread uses them. */
+    dsgd_value_listener *listener; /* listener of calls; NULL if there is no listener */
     void *listener_argument;
     uint32_t gradients_since_flush, flush_every;
     uint64_t id_at_flush; /* value of next_id at the last flush */
@@ -234,7 +234,9 @@ struct dsgd_values {
     uint32_t *test_order; /* random order of the test set, which is cut into parts; NULL before the
                            * first part */
 
-    /* Members of nodes.c and lazy_graph.c, only for the caller's thread. */
+    /*
+     * The following members belong to nodes.c and lazy_graph.c. Only the caller's thread uses them.
+     */
     dsgd_value_node **pending; /* pending nodes in the order of ids, NULL if no longer pending;
                                 * n_pending entries */
     size_t n_pending, room_pending;
@@ -251,13 +253,13 @@ struct dsgd_values {
                                  * n_selected entries */
     size_t n_selected;
 
-    /* Members of executor.c, under the lock. */
+    /* The following members belong to executor.c. They are used under the lock. */
     pthread_mutex_t lock;
     pthread_cond_t work_ready, work_done;
     pthread_t *threads;
     uint32_t n_threads_started, n_idle;
     bool closing;
-    bool caller_waits; /* the caller waits until n_unfinished <= waits_for */
+    bool caller_waits; /* true if the caller waits until n_unfinished <= waits_for */
     size_t waits_for;
     dead_node *dead; /* nodes whose n_live is 0, which nodes.c reuses; n_dead entries */
     size_t n_dead, room_dead;
@@ -271,7 +273,7 @@ struct dsgd_values {
     dsgd_origin diverged_where;
     dsgd_values_stats stats;
 
-    /* Members of buffers.c, under the lock. */
+    /* The following members belong to buffers.c. They are used under the lock. */
     size_t held_bytes; /* bytes of buffers in use */
     size_t allocated_bytes; /* bytes of buffers in use, plus bytes of free buffers in the pools */
     size_t room_bytes; /* limit of allocated_bytes; SIZE_MAX for host memory */
@@ -362,7 +364,7 @@ static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, 
     return n == 0 ? grown : memcpy(grown, array, n * bytes);
 }
 
-/* --- lazy_graph.c: on the caller's thread ----------------------------------------------------- */
+/* --- functions of lazy_graph.c, called on the caller's thread --------------------------------- */
 
 /**
  * Creates the node of a gradient, update, combination or encoding, and returns its first output.
@@ -386,7 +388,7 @@ void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node);
  */
 void dsgd_lazy_flush(dsgd_values *values, uint64_t last);
 
-/* --- nodes.c: on the caller's thread ---------------------------------------------------------- */
+/* --- functions of nodes.c, called on the caller's thread -------------------------------------- */
 
 /**
  * Returns a new node with the kind and the numbers of inputs, outputs and samples of @p header. The
@@ -440,7 +442,7 @@ void dsgd_nodes_collect(dsgd_values *values);
 /** Frees all nodes and their output buffers, even if references remain. */
 void dsgd_nodes_free(dsgd_values *values);
 
-/* --- executor.c: under the lock, except start and stop ---------------------------------------- */
+/* --- functions of executor.c, called under the lock, except start and stop -------------------- */
 
 /**
  * Adds a node. Its inputs must have been added before. The caller then calls dsgd_executor_wake().
@@ -460,7 +462,7 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished);
 void dsgd_executor_start(dsgd_values *values);
 void dsgd_executor_stop(dsgd_values *values);
 
-/* --- batch.c: not under the lock -------------------------------------------------------------- */
+/* --- functions of batch.c, called without the lock -------------------------------------------- */
 
 void dsgd_batch_open(dsgd_values *values, dsgd_batch *b);
 
@@ -470,7 +472,7 @@ void dsgd_batch_open(dsgd_values *values, dsgd_batch *b);
  */
 void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b);
 
-/* --- buffers.c: under the lock ---------------------------------------------------------------- */
+/* --- functions of buffers.c, called under the lock -------------------------------------------- */
 
 /** Sets the sizes of all shapes. Must be called before the other functions of buffers.c. */
 void dsgd_buffers_open(dsgd_values *values);

@@ -5,7 +5,7 @@
 #include "base/draw.h"
 #include "models/values/store.h"
 
-/* --- opening and closing the store ------------------------------------------------------------ */
+/* --- functions that open and close the store -------------------------------------------------- */
 
 enum { FLUSH_AT_LEAST = 256 };
 
@@ -94,7 +94,7 @@ void dsgd_value_release(dsgd_values *values, dsgd_value value)
     pthread_mutex_unlock(&values->lock);
 }
 
-/* --- flushes of pending nodes ----------------------------------------------------------------- */
+/* --- functions that flush pending nodes ------------------------------------------------------- */
 
 /** Submits the pending nodes up to id @p last to the threads. The caller holds the lock. */
 static void flush(dsgd_values *values, uint64_t last)

@@ -37,23 +37,23 @@ typedef enum dsgd_layer_kind {
      * in][columns out], and b if the layer is biased.
      */
     DSGD_CONVOLUTION,
-    DSGD_MAX_POOL, /* maximum over windows of kernel_size x kernel_size without overlap */
-    DSGD_MEAN_ROWS, /* mean over the rows (global average pooling) */
+    DSGD_MAX_POOL, /* computes the maximum over windows of kernel_size^2 pixels, without overlap */
+    DSGD_MEAN_ROWS, /* computes the mean over the rows (global average pooling) */
     DSGD_LAST_ROW,
     /*
      * Normalises each column over all rows of a batch. The parameters are gain and shift; the state
      * is the running mean and variance.
      */
     DSGD_BATCH_NORM,
-    DSGD_ADD, /* sum of tensors `from` and `other` (residual connection) */
+    DSGD_ADD, /* computes the sum of tensors `from` and `other` (residual connection) */
     /*
      * y = E[token] + P[row], with parameters E [n_tokens][columns] and P [rows][columns]. x
      * contains tokens.
      */
     DSGD_EMBEDDING,
-    DSGD_LAYER_NORM, /* normalises each row; parameters gain and shift, [columns] each */
-    DSGD_ATTENTION, /* causal attention with n_heads heads; a row of x contains query, key and value
-                     */
+    DSGD_LAYER_NORM, /* normalises each row; the parameters are gain and shift, [columns] each */
+    DSGD_ATTENTION, /* computes causal attention with n_heads heads; a row of x contains query, key
+                     * and value */
     /*
      * LSTM recurrence with the gates i, f, g, o. x [rows][4 units] is the linear part of the gates;
      * parameter W [units][4 units] is recurrent.

@@ -99,7 +99,7 @@ dsgd_status dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_settin
     return DSGD_OK;
 }
 
-/* --- settings with varied options ------------------------------------------------------------- */
+/* --- functions that vary the options of a setting --------------------------------------------- */
 
 enum { MOST_NUMBERS = 16 };
 

@@ -102,7 +102,7 @@ void dsgd_trial_disturb(dsgd_trial *trial)
     dsgd_trial_imbalance(trial, "delay", "seconds", 0.9);
 }
 
-/* --- the state of a run ----------------------------------------------------------------------- */
+/* --- functions that read and set the state of a run ------------------------------------------- */
 
 /**
  * Computes the mean of the models of workers and servers. If servers share one model, each server

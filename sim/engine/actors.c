@@ -7,7 +7,7 @@
 #include "sim/failures/failures.h"
 #include "sim/observe/observe.h"
 
-/* --- memory of the run ------------------------------------------------------------------------ */
+/* --- functions that allocate memory of the run ------------------------------------------------ */
 
 #ifdef DSGD_ADDRESS_SANITIZER
 /*
@@ -86,7 +86,7 @@ size_t dsgd_run_free_all(dsgd_engine *engine)
     return n;
 }
 
-/* --- sleeping, waking and waiting ------------------------------------------------------------- */
+/* --- functions by which actors sleep, wake and wait ------------------------------------------- */
 
 void dsgd_work_wake(dsgd_worker *w)
 {

@@ -475,7 +475,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     return cut.done;
 }
 
-/* --- gradients that are computed pass by pass ------------------------------------------------- */
+/* --- functions for gradients that are computed pass by pass ----------------------------------- */
 
 size_t dsgd_units(dsgd_node *self)
 {

@@ -9,7 +9,7 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"
 
-/* --- compressed sizes and the encoder --------------------------------------------------------- */
+/* --- functions for compressed sizes and for the encoder --------------------------------------- */
 
 /**
  * Returns the dsgd_encoded with the properties of @p wanted. Makes it if the run does not have one
@@ -172,7 +172,7 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
     return again;
 }
 
-/* --- the verb dsgd_encode() ------------------------------------------------------------------- */
+/* --- functions of the verb dsgd_encode() ------------------------------------------------------ */
 
 /** Sets y[k] to @p value. The value was computed from x[k], so it has the age of x[k]. */
 static void set_piece(const dsgd_update *update, size_t k, const dsgd_piece *x, dsgd_value value)

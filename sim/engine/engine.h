@@ -1,14 +1,16 @@
 /**
- * @file engine.h The state of a run and of its workers, and the functions of this folder.
- * Algorithms do not include this file. Each part of the state has an owner: its struct is declared
- * in the header of the file that writes it (clock.h for steps.c, gpu.h for computation.c, ...). If
- * another file writes a member, the member's comment names that file. Every file may read every
- * member.
+ * @file engine.h
+ * The state of a run and of its workers, and the functions of sim/engine/. Algorithms do not
+ * include this file. Each part of the state has an owner, which is the file that writes it. The
+ * struct of the part is declared in the header of the owner (clock.h for steps.c, gpu.h for
+ * computation.c, ...). If another file writes a member, the member's comment names that file. Every
+ * file may read every member.
  *
- * Each worker consists of several actors. `work` runs the algorithm; `gpu` computes; `channels`
- * perform exchanges; `listener` receives the activation messages of partial collectives; `assist`
- * is the algorithm's second actor. Actors are coroutines: during a function, another actor can
- * change the state only while the function calls a function of sim/network/cluster.h.
+ * Each worker consists of several actors. The actor `work` runs the algorithm, and the actor `gpu`
+ * computes. The actors `channels` perform exchanges. The actor `listener` receives the activation
+ * messages of partial collectives. The actor `assist` is the algorithm's second actor. Actors are
+ * coroutines: during a function, another actor can change the state only while the function calls a
+ * function of sim/network/cluster.h.
  */
 #pragma once
 
@@ -194,8 +196,8 @@ struct dsgd_worker {
     dsgd_learner learner; /* model and training state; also used by servers */
     dsgd_wire wire; /* state of the exchanges; also used by servers */
     dsgd_accounts accounts; /* numbers that are counted for the result; also used by servers */
-    dsgd_waits waits; /* waits for other workers; also used by servers */
-    dsgd_gpu gpu; /* GPU and its computation; also used by servers */
+    dsgd_waits waits; /* state of the waits for other workers; also used by servers */
+    dsgd_gpu gpu; /* state of the GPU and its computation; also used by servers */
     /* state of the worker's group of hosts; NULL if the worker is one host */
     dsgd_replica_state *replica;
 };
@@ -327,7 +329,7 @@ static inline void dsgd_require_peer(const dsgd_node *self, int peer)
                  self->rank, peer, self->step, self->n_workers, self->n_workers - 1);
 }
 
-/* --- actors.c: memory of the run, sleeping and waking ----------------------------------------- */
+/* --- functions of actors.c: memory of the run, sleeping and waking ---------------------------- */
 
 /**
  * Allocates zeroed memory that lives until dsgd_run_free() or the end of the run. The memory
@@ -392,7 +394,7 @@ void dsgd_stay_if_stopped(const dsgd_worker *w);
 /** Waits for all workers, like MPI_Barrier, but without the cost of messages. */
 void dsgd_barrier(dsgd_node *self);
 
-/* --- learning.c: data, network and values; evaluations ---------------------------------------- */
+/* --- functions of learning.c: data, network, values and evaluations --------------------------- */
 
 /** Opens the data, network and values that the run needs. The imbalance must be open already. */
 dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error);
@@ -425,12 +427,12 @@ void dsgd_evaluate_last(dsgd_engine *engine);
  */
 void dsgd_sum_up_learning(dsgd_engine *engine);
 
-/* --- computation.c: the next event of a GPU --------------------------------------------------- */
+/* --- function of computation.c that returns the next event of a GPU --------------------------- */
 
 /** Returns the next event that the actor `gpu` of a worker awaits. */
 dsgd_await dsgd_gpu_next(void *worker);
 
-/* --- stages.c: workers that are groups of hosts ----------------------------------------------- */
+/* --- functions of stages.c for workers that are groups of hosts ------------------------------- */
 
 /**
  * Returns the time of a step of a worker that is a group of hosts. Each host has its own random
@@ -450,7 +452,7 @@ void dsgd_stages_send(dsgd_worker *w, double seconds);
 /** Counts the bytes and times of the worker's computation, which has ended. */
 void dsgd_stages_end(dsgd_worker *w);
 
-/* --- computation.c: other work and the end of a computation ----------------------------------- */
+/* --- functions of computation.c: other work, end of a computation ----------------------------- */
 
 /**
  * Adds @p seconds of other work to the GPU if it computes. The computation ends later by that time.
@@ -469,7 +471,7 @@ void dsgd_computation_wait(dsgd_worker *w);
 /** Ends the current computation of a worker that fails. The gradient is lost. */
 void dsgd_lose_computation(dsgd_worker *w);
 
-/* --- waiting.c: workers that wait for other workers ------------------------------------------- */
+/* --- functions of waiting.c for workers that wait for other workers --------------------------- */
 
 /** Marks all current waits as watched. Returns their number. */
 int dsgd_waits_watch(dsgd_engine *engine);

@@ -38,7 +38,7 @@ int64_t dsgd_own_batch(dsgd_node *self, int64_t *n)
     return dsgd_stream_batch(&stream, (uint32_t)self->rank, (uint64_t)self->step);
 }
 
-/* --- opening data, network and values --------------------------------------------------------- */
+/* --- functions that open data, network and values --------------------------------------------- */
 
 static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
 {
@@ -181,7 +181,7 @@ void dsgd_learning_close(dsgd_engine *engine)
     dsgd_data_close(engine->learning.data);
 }
 
-/* --- the models at time 0 --------------------------------------------------------------------- */
+/* --- functions that set the models at time 0 -------------------------------------------------- */
 
 void dsgd_learning_begin(dsgd_engine *engine)
 {

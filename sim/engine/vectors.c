@@ -98,7 +98,7 @@ dsgd_vector *dsgd_model(dsgd_node *self)
     return dsgd_worker_of(self)->learner.model;
 }
 
-/* --- updates that wait for chunks ------------------------------------------------------------- */
+/* --- functions for updates that wait for chunks ----------------------------------------------- */
 
 /** An update that waits for chunks that are not ready. */
 typedef struct dsgd_deferred {
@@ -316,7 +316,7 @@ void dsgd_require_whole(const dsgd_vector *x, const char *verb)
         x->owner->node.rank, verb, x->owner->node.step);
 }
 
-/* --- all vectors of the run ------------------------------------------------------------------- */
+/* --- functions that read and release vectors of the run --------------------------------------- */
 
 void dsgd_vector_read(dsgd_vector *x, double *elements)
 {

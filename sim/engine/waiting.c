@@ -22,7 +22,7 @@
 #include "sim/engine/engine.h"
 #include "sim/result.h"
 
-/* --- waits at the end of a run ---------------------------------------------------------------- */
+/* --- functions for waits at the end of a run -------------------------------------------------- */
 
 static const dsgd_wait *watched_wait(const dsgd_worker *w)
 {
@@ -101,7 +101,7 @@ void dsgd_waits_end(dsgd_engine *engine)
     engine->learning.values = engine->watch.computed;
 }
 
-/* --- the report of a deadlock ----------------------------------------------------------------- */
+/* --- functions that report a deadlock --------------------------------------------------------- */
 
 /*
  * largest number of waiting workers in the report, and of workers that the report names as the

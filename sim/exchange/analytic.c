@@ -69,7 +69,7 @@ typedef struct dsgd_schedule {
                        * stream that it gets; both -1 if the member has no stream */
         enum { NOT_SENT, WAITS, UNDER_WAY } stream;
         double started_s;
-    } member[]; /* [plan.n] one entry per member */
+    } member[]; /* [plan.n] state of each member */
 } dsgd_schedule;
 
 struct dsgd_analytic {
@@ -149,7 +149,8 @@ static bool is_apart(const struct dsgd_analytic *state, const dsgd_plan *plan)
     dsgd_comm *const comm = plan->members.comm;
     if (state->paths->per_nic == 1)
         return true;
-    if (comm != NULL && !comm->known_in_island) { /* computed once per communicator */
+    if (comm != NULL && !comm->known_in_island) { /* the answer is computed only once per
+                                                   * communicator */
         const dsgd_path_end *const end = state->paths->end;
         comm->known_in_island = true;
         comm->in_island = state->paths->platform->island_hosts > 0;
@@ -177,7 +178,7 @@ double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, doubl
     return dsgd_path_s(engine->exchanges.analytic->paths, from, to, bytes);
 }
 
-/* --- one pass over the rounds of a schedule --------------------------------------------------- */
+/* --- functions for one pass over the rounds of a schedule ------------------------------------- */
 
 /** The part of one member in one round. */
 typedef struct part {
@@ -464,7 +465,7 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
     return t.last_s;
 }
 
-/* --- counts of unfinished schedules ----------------------------------------------------------- */
+/* --- functions that count the messages of schedules ------------------------------------------- */
 
 /**
  * Counts and frees the complete schedules in their order, up to the first schedule with a member
@@ -505,7 +506,7 @@ double dsgd_end_of_analytic_collectives_s(dsgd_engine *engine, double until_s)
     return last_s;
 }
 
-/* --- the parts of the members ----------------------------------------------------------------- */
+/* --- functions that execute the parts of the members ------------------------------------------ */
 
 static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan, int lane)
 {

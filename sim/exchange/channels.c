@@ -166,7 +166,7 @@ dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to
     return from < 0 || to < 0 ? NULL : dsgd_mailbox_of(from, to, DSGD_PORT_COLLECTIVE, tag);
 }
 
-/* --- copies between device and host memory ---------------------------------------------------- */
+/* --- functions that copy between device and host memory --------------------------------------- */
 
 /**
  * Plans a copy. It starts at @p since_s, or when the copy engine is free if that is later. Returns

@@ -240,7 +240,7 @@ size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step);
 /** Waits for all chunks of a request, ends them, and frees the request, like MPI_Wait(). */
 void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
 
-/* --- staging: copies between device and host memory ------------------------------------------- */
+/* --- functions that copy between device and host memory (staging) ----------------------------- */
 
 /**
  * Plans the copy of @p sent to host memory, and returns the time at which the copy ends. @p sent
@@ -359,7 +359,7 @@ double dsgd_packet_arrived(dsgd_worker *w, const dsgd_packet *message, double wa
 void dsgd_packet_received(dsgd_worker *w, const dsgd_packet *message, double waiting_since_s,
                           double cost_s);
 
-/* --- turns.c: messages to hosts that answer any worker ---------------------------------------- */
+/* --- functions of turns.c for messages to hosts that answer any worker ------------------------ */
 
 /**
  * Waits in the queue of channels that want to send to the host @p to, until @p channel may send.
@@ -383,7 +383,7 @@ double dsgd_packet_treated_s(const dsgd_worker *to, const dsgd_packet *message);
 /** Marks a packet that dsgd_packet_send() sent as processed by the server. */
 void dsgd_packet_treated(dsgd_worker *server, const dsgd_packet *message);
 
-/* --- schedules.c: collectives, executed by channels ------------------------------------------- */
+/* --- functions of schedules.c, by which channels execute collectives -------------------------- */
 
 /**
  * Executes the next step of an allreduce (if @p gathers is true, of an allgather) of all workers,
@@ -402,7 +402,7 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, struct dsgd_reduction 
  */
 void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors);
 
-/* --- fusion.c: allreduces of Horovod ---------------------------------------------------------- */
+/* --- functions of fusion.c for allreduces as in Horovod --------------------------------------- */
 
 struct dsgd_fused;
 
@@ -414,7 +414,7 @@ struct dsgd_fused;
 void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *job,
                           void (*finish)(dsgd_worker *w, dsgd_job *job));
 
-/* --- gossip.c: a function for tests ----------------------------------------------------------- */
+/* --- function of gossip.c for tests ----------------------------------------------------------- */
 
 /**
  * Returns the sum of the push-sum weights of all workers and of all messages on their way, averaged

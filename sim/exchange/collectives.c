@@ -279,7 +279,7 @@ dsgd_request *dsgd_collective_begin(dsgd_node *self, dsgd_collective_kind part, 
     return dsgd_exchange_begin(w, &non_blocking[part], x, &c);
 }
 
-/* --- allgathers of control data --------------------------------------------------------------- */
+/* --- functions for allgathers of control data ------------------------------------------------- */
 
 static const dsgd_waiting allgather = {"dsgd_allgather", lacks_call};
 

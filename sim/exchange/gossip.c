@@ -60,7 +60,7 @@ double dsgd_gossip_weight(const dsgd_engine *engine)
     return sum / (double)engine->layout.n_pieces;
 }
 
-/* --- messages of one chunk -------------------------------------------------------------------- */
+/* --- functions for the messages that gossip one chunk ----------------------------------------- */
 
 /** The messages that one worker sends and receives to gossip one chunk. */
 typedef struct gossip_job {
@@ -172,7 +172,7 @@ static void require_sum(const dsgd_worker *w, double sum, const char *what, cons
         w->node.rank, what, w->node.step, sum, promise);
 }
 
-/* --- failed workers under policy quorum ------------------------------------------------------- */
+/* --- functions for failed workers under policy quorum ----------------------------------------- */
 
 /*
  * The following functions handle shares of failed workers. A running worker sends a share to each

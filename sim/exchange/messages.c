@@ -371,7 +371,7 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
     }
 }
 
-/* --- dsgd_recv() and dsgd_wait_any() ---------------------------------------------------------- */
+/* --- functions of dsgd_recv() and dsgd_wait_any() --------------------------------------------- */
 
 /**
  * Returns the next failed worker for which the server must get a notification, after all messages
@@ -495,7 +495,7 @@ size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step)
     return n;
 }
 
-/* --- use of received messages ----------------------------------------------------------------- */
+/* --- verbs that use received messages --------------------------------------------------------- */
 
 /** Stops the program if @p l is not the message that this worker or server received last. */
 static void require_seen(const dsgd_worker *w, const dsgd_message *l, const char *verb)

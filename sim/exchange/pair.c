@@ -48,7 +48,7 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *the
     dsgd_vector_update(x, k, moved, dsgd_local_steps(w, k));
 }
 
-/* --- requests; request->arguments is the rank of the peer ------------------------------------- */
+/* --- functions for requests; request->arguments is the rank of the peer ----------------------- */
 
 /**
  * Returns the mailbox for requests to @p peer. If the peer answers any worker, all workers share
@@ -156,7 +156,7 @@ void dsgd_pair_fetch(dsgd_node *self, dsgd_vector *y, int peer)
     dsgd_exchange_run(dsgd_worker_of(self), &fetch, NULL, y, &peer);
 }
 
-/* --- averages of two vectors of one worker ---------------------------------------------------- */
+/* --- function that averages two vectors of one worker ----------------------------------------- */
 
 void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {

@@ -291,7 +291,7 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
            n * sizeof *mine);
 }
 
-/* --- ages, counted per group of equal contributions (P^2 uses) -------------------------------- */
+/* --- functions that count ages per group of equal contributions ------------------------------- */
 
 /**
  * Returns the index of the group of contributions with this stamp and this number of local steps of

@@ -190,7 +190,7 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
 dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
                                   int64_t ahead);
 
-/* --- quorum.c: collectives of the running workers (only under policy quorum) ------------------ */
+/* --- functions of quorum.c for collectives under policy quorum -------------------------------- */
 
 /** Chooses the members that send messages. Called before the first member executes its part. */
 void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *reduction);

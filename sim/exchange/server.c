@@ -49,8 +49,8 @@ static int server_of(const dsgd_engine *engine, size_t k)
 typedef struct server_job {
     dsgd_job job; /* part that all jobs have; must be the first member, for casts */
     server_request kind;
-    dsgd_piece mine; /* chunk that is pushed */
-    dsgd_packet *reply; /* answer of the server */
+    dsgd_piece mine; /* chunk that the worker pushes */
+    dsgd_packet *reply; /* packet with the answer of the server */
     dsgd_transfer *answer; /* for PUSH_AND_FETCH: transfer that receives the answer and sets
                             * `reply` */
 } server_job;

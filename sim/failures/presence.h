@@ -11,8 +11,8 @@
 /** State of a worker: running, failed, or repaired but not yet running. */
 typedef enum dsgd_presence_state {
     DSGD_HERE,
-    DSGD_DOWN, /* the worker has failed */
-    /* the worker is repaired, and restores its state */
+    DSGD_DOWN, /* the worker is down: it has failed */
+    /* the worker joins: it is repaired, and restores its state */
     DSGD_JOINS
 } dsgd_presence_state;
 

@@ -183,7 +183,7 @@ void dsgd_failures_of_run_step(dsgd_engine *engine)
         dsgd_semaphore_post(engine->end_semaphore);
 }
 
-/* --- the clock, and the end of a run ---------------------------------------------------------- */
+/* --- functions for the clock and for the end of a run ----------------------------------------- */
 
 double dsgd_next_failure_or_end_s(const dsgd_engine *engine)
 {

@@ -11,7 +11,7 @@
 typedef struct slowing {
     /* time at which the entry changes next; INFINITY if it does not change any more */
     double next_s;
-    uint32_t n; /* number of slow periods that have ended */
+    uint32_t n; /* number of slow periods of the entry that have ended */
     bool is_slow;
 } slowing;
 

@@ -129,7 +129,7 @@ void dsgd_replica_state_free(dsgd_replica_state *member)
     free(member);
 }
 
-/* --- parts of the model ----------------------------------------------------------------------- */
+/* --- functions for the parts of the model ----------------------------------------------------- */
 
 size_t dsgd_replica_part(const dsgd_replica *replica, double share)
 {
@@ -169,7 +169,7 @@ size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes)
     return n_cut;
 }
 
-/* --- the times of a step ---------------------------------------------------------------------- */
+/* --- functions that compute the times of a step ----------------------------------------------- */
 
 /**
  * Returns the time of one pass of a micro-batch through a stage, in which each layer takes @p

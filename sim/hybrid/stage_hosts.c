@@ -102,7 +102,7 @@ static void add(struct stage_hosts_of *of, outage added)
     of->outages[of->n++] = added;
 }
 
-/* --- failures and moves in a step ------------------------------------------------------------- */
+/* --- functions for failures and moves in a step ----------------------------------------------- */
 
 /** Adds the failures that happen until @p until_s to the outages of their workers. */
 static void read_until(dsgd_engine *engine, double until_s)
@@ -249,7 +249,7 @@ void dsgd_stage_hosts_step_end(const dsgd_worker *w, double virtual_s)
         w->engine->hybrid.stage_hosts->of[w->node.rank].lost_s += m->lost_s * virtual_s / m->step_s;
 }
 
-/* --- the result at the end of a run ----------------------------------------------------------- */
+/* --- functions that fill the result at the end of a run --------------------------------------- */
 
 static int earlier_first(const void *a, const void *b)
 {

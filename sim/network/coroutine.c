@@ -36,7 +36,7 @@ extern transfer_t jump_fcontext(void *to, void *data);
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
-enum { STACK_BYTES = 512 << 10 }; /* with sanitizers, stack frames are larger */
+enum { STACK_BYTES = 512 << 10 }; /* larger, because sanitizers need larger stack frames */
 #else
 enum { STACK_BYTES = 128 << 10 };
 #endif

@@ -112,7 +112,7 @@ static void send(dsgd_flight *flight, int from, int to)
     dsgd_flow_begin(flow, found.latency_s);
 }
 
-/* --- opening and changing links --------------------------------------------------------------- */
+/* --- functions that open and change links ----------------------------------------------------- */
 
 static void slow(int from, int to, double factor)
 {

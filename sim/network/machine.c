@@ -35,7 +35,7 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
     return DSGD_OK;
 }
 
-/* --- checks of a user's file ------------------------------------------------------------------ */
+/* --- functions that check a user's file ------------------------------------------------------- */
 
 /** A measurement of the time that messages take. */
 typedef struct trial_run {
@@ -169,7 +169,7 @@ static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
     return status;
 }
 
-/* --- the cluster of a run --------------------------------------------------------------------- */
+/* --- functions that open the cluster of a run ------------------------------------------------- */
 
 dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
 {

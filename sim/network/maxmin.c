@@ -47,7 +47,7 @@ static void *with_room(void *list, size_t n, size_t *room)
     return dsgd_xrealloc(list, *room, sizeof(void *));
 }
 
-/* --- pipes and their flows -------------------------------------------------------------------- */
+/* --- functions for pipes and their flows ------------------------------------------------------ */
 
 static void solve(dsgd_event *event);
 static dsgd_event solving = {.happen = solve};
@@ -247,7 +247,7 @@ static void fill(void)
     }
 }
 
-/* --- pipes that must be solved, too ----------------------------------------------------------- */
+/* --- functions that find further pipes to solve ----------------------------------------------- */
 
 static bool has_changed(const dsgd_flow *flow)
 {

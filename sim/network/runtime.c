@@ -16,7 +16,7 @@
 
 const dsgd_network_ops *dsgd_network_used;
 
-/* --- memory of the run ------------------------------------------------------------------------ */
+/* --- functions that allocate memory of the run ------------------------------------------------ */
 
 enum { BLOCK_BYTES = 1 << 18, LINE_BYTES = 64 /* bytes of a cache line */ };
 
@@ -688,7 +688,7 @@ void dsgd_steps_start(int host, dsgd_steps *steps)
     a->lane = steps->lane;
 }
 
-/* --- start and end of a run ------------------------------------------------------------------- */
+/* --- functions that start and end a run ------------------------------------------------------- */
 
 /**
  * Starts a run. A process may simulate one run after another, so the state of the last run is

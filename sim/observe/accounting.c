@@ -6,7 +6,7 @@
 #include "sim/observe/observe.h"
 #include "sim/result.h"
 
-/* --- counts during the run -------------------------------------------------------------------- */
+/* --- functions that count during the run ------------------------------------------------------ */
 
 /** Returns the length of the intersection of the intervals [a, b] and @p with. */
 static double overlap_s(double a, double b, dsgd_interval with)
@@ -332,7 +332,7 @@ void dsgd_count_step_time(dsgd_engine *engine, double step_s)
     count->sum_s += step_s;
 }
 
-/* --- results at the end of the run ------------------------------------------------------------ */
+/* --- functions that fill the result at the end of the run ------------------------------------- */
 
 static double mean_of(struct dsgd_sum of)
 {

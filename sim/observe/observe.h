@@ -6,7 +6,7 @@
 
 #include "sim/engine/engine.h"
 
-/* --- accounting.c: time, messages and staleness ----------------------------------------------- */
+/* --- functions of accounting.c: time, messages and staleness ---------------------------------- */
 
 /**
  * Counts the time from from_s to now as communication of worker @p w, except parts that overlap
@@ -107,7 +107,7 @@ void dsgd_sum_up(dsgd_engine *engine);
  */
 void dsgd_sum_up_loads(dsgd_engine *engine);
 
-/* --- timeline.c: events for observers of a run ------------------------------------------------ */
+/* --- functions of timeline.c that record events of a run -------------------------------------- */
 
 /*
  * The functions of timeline.c do nothing if the run has no timeline. They set host, step and times
@@ -155,7 +155,7 @@ void dsgd_timeline_cancel(const dsgd_engine *engine, size_t span);
 /** Records that the worker begins a step. */
 void dsgd_timeline_step(dsgd_worker *w);
 
-/* --- ledger.c: the values of a run ------------------------------------------------------------ */
+/* --- functions of ledger.c that record values of a run ---------------------------------------- */
 
 /**
  * Opens the ledger. Must be called before the models of time 0 are set. Does nothing if the run has
@@ -183,7 +183,7 @@ static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry ent
         dsgd_ledger_add(w, entry, value);
 }
 
-/* --- observe.c: events for accounts, timeline and ledger -------------------------------------- */
+/* --- functions of observe.c that report events to all records --------------------------------- */
 
 /*
  * In the following functions, hosts are indices of engine->workers, and lanes are hosts of one

@@ -326,7 +326,7 @@ void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
     dsgd_timeline_end(w->engine, wait->span);
 }
 
-/* --- the window of the timeline --------------------------------------------------------------- */
+/* --- functions for the window of the timeline ------------------------------------------------- */
 
 void dsgd_timeline_step(dsgd_worker *w)
 {
