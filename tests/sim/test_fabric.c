@@ -1,15 +1,15 @@
 /**
  * @file test_fabric.c
- * Tests routes, bisection bandwidth and collectives of HammingMesh and rails against formulas
- * derived by hand from boards, rows, columns and nodes.
+ * Tests routes, bisection bandwidth and collectives of HammingMesh and rails against formulas. The
+ * formulas are derived by hand from boards, rows, columns and nodes.
  *
  * A HammingMesh has boards of a x b hosts, x boards in a row, y boards in a column, and ports of B
  * bytes/s. A cut between the halves of all rows meets b y rows of hosts. In each of these rows, x /
- * 2 boards have two ports to the switch of the row, so the cut carries x b y B in each direction.
- * Half of the a b x y hosts send through the cut. Each host gets 2 B / a, which is 1 / (2 a) of the
- * 4 B that its four ports inject.
+ * 2 boards have two ports to the switch of the row. The cut therefore carries x b y B in each
+ * direction. Half of the a b x y hosts send through the cut. Each host gets 2 B / a, which is 1 /
+ * (2 a) of the 4 B that its four ports inject.
  *
- * A ring runs along a row: out of one port of each host, and in through another port. Rings by
+ * A ring runs along a row: it leaves each host by one port, and enters it by another port. Rings by
  * dimension therefore sum with bandwidth B. An allreduce of n bytes takes 2 n / B, less the time of
  * the last share, and 2 (a x - 1 + b y - 1) messages.
  */

@@ -1,13 +1,14 @@
 /**
  * @file test_microbenchmark.c
- * Repeats the micro-benchmark of the eager-SGD paper (PPoPP'20, figures 8 and 9). 32 workers call a
- * collective of 64 B to 256 KB, 64 times, with a barrier between two calls. Worker i arrives i ms
- * late. The result is the latency of the call, averaged over workers, with the parameters of Piz
- * Daint.
+ * Repeats the micro-benchmark of the eager-SGD paper (PPoPP'20, figures 8 and 9). In this
+ * benchmark, 32 workers call a collective of 64 B to 256 KB, 64 times, with a barrier between two
+ * calls. Worker i arrives i ms late. The result is the latency of the call, averaged over workers,
+ * with the parameters of Piz Daint.
  *
- * The tests compare it with closed forms. If all workers wait for the last one, the mean wait is
- * 15.5 ms. For a random initiator, the mean of max(0, r - i) over workers i and initiators r is
- * (n^2 - 1) / (6 n) = 5.328 ms, and (n + 1) / 2 = 16.5 workers have arrived.
+ * The tests compare the latency with closed forms. If all workers wait for the last worker, the
+ * mean wait is 15.5 ms. For a random initiator, the mean of max(0, r - i) over workers i and
+ * initiators r is (n^2 - 1) / (6 n) = 5.328 ms. On average, (n + 1) / 2 = 16.5 workers have then
+ * arrived.
  */
 #include "sim/engine/vectors.h"
 #include "tests/support/suite.h"

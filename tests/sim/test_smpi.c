@@ -1,14 +1,14 @@
 /**
  * @file test_smpi.c
- * Compares the time of an allreduce with an independent simulator on the same networks: the
- * collectives of SimGrid's SMPI, replayed from a trace without data. On a flat network, the test
- * also checks closed forms.
+ * Compares the time of an allreduce with an independent simulator on the same networks. The
+ * independent simulator runs the collectives of SimGrid's SMPI, which it replays from a trace
+ * without data. On a flat network, the test also checks closed forms.
  *
- * SMPI's usual factors on latency and bandwidth, which are calibrated for Ethernet and its MPI, are
- * set to 1, and its overheads are set to 0. The network model is CM02 without TCP's window and
- * cross-traffic, as in sim/network/simgrid.c. Rank i is on host n_i in both simulators, because a
- * hostfile in another order would change the times of a fat tree and of a dragonfly. If DSGD_SHOW
- * is set in the environment, the test prints the table of smpi.md.
+ * SMPI's usual factors on latency and bandwidth are calibrated for Ethernet and its MPI. The test
+ * sets these factors to 1, and sets SMPI's overheads to 0. The network model is CM02 without TCP's
+ * window and cross-traffic, as in sim/network/simgrid.c. Rank i is on host n_i in both simulators,
+ * because a hostfile in another order would change the times of a fat tree and of a dragonfly. If
+ * DSGD_SHOW is set in the environment, the test prints the table of smpi.md.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"

@@ -7,9 +7,9 @@
  *
  * Messages take no time. If several workers are ready at the same instant, the lowest rank comes
  * first. The problem is an emulation_problem of tests/support/emulation.h with one piece. The n-th
- * computation of a worker takes the time in row n of `seconds`. Its gradient is the gradient of the
- * first step that the worker has not finished. After its last step, a worker may still fetch once.
- * A step of the server is v <- momentum v + g + weight_decay W; W <- W - lr v.
+ * computation of a worker takes the time in row n of `seconds`. This computation gives the gradient
+ * of the first step that the worker has not finished. After its last step, a worker may still fetch
+ * once. A step of the server computes v <- momentum v + g + weight_decay W, and then W <- W - lr v.
  */
 #pragma once
 
@@ -28,7 +28,8 @@ typedef struct arrivals_result {
      */
     double *center;
     double end_s; /* end time of the last computation that was not cancelled */
-    double updates; /* number of updates of the server; in DSGD-AAU, number of virtual iterations */
+    /* number of updates of the server, or, in DSGD-AAU, number of virtual iterations */
+    double updates;
     double epochs; /* number of completed epochs (only DSGD-AAU) */
     double dropped; /* number of gradients that the server dropped because they came too late */
     /* number of cancelled computations, and the seconds of computation that they lost */
@@ -44,7 +45,7 @@ typedef struct arrivals_result {
  * Emulates stale synchronous parallel. A worker that has finished c steps starts the next step if
  * every worker has finished at least c - slack steps. The worker makes a local step with its own
  * momentum, and adds the change to the server's model.
- * @param slack largest lead of a worker in steps; negative if the lead has no bound
+ * @param slack largest lead of a worker in steps, or a negative number if the lead has no bound
  */
 void arrivals_ssp(const emulation_problem *p, long slack, arrivals_result *r);
 
@@ -69,7 +70,7 @@ void arrivals_rennala(const emulation_problem *p, long batch, arrivals_result *r
 /**
  * Emulates Ringmaster. Every gradient makes a step of the server. A worker that has missed `delay`
  * of these steps starts again.
- * @param delay number of missed steps at which a worker starts again; 0 if there is no bound
+ * @param delay number of missed steps at which a worker starts again, or 0 if there is no bound
  * @param cancels if false, a late worker finishes its computation, and the server ignores its
  * gradient
  */

@@ -1074,10 +1074,12 @@ emulation_cut emulation_cut_step(double step_s, int micro_batches, double backwa
 }
 
 /**
- * Returns the expected gain of a threshold. The gain is the mean over the steps of (1 - dropped
- * share) raw / (raw - saved) - 1. The time raw is computation + overhead, where the computation is
- * the time of the slowest worker. The time saved is the part of this computation that the threshold
- * saves.
+ * Returns the expected gain of a threshold. The gain is the mean over the steps of
+ *
+ *     (1 - dropped share) raw / (raw - saved) - 1.
+ *
+ * The time raw is computation + overhead, where the computation is the time of the slowest worker.
+ * The time saved is the part of this computation that the threshold saves.
  */
 static double threshold_gain(const emulation_calibration *c, double threshold_s)
 {

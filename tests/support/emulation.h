@@ -16,15 +16,15 @@
 #include <stddef.h>
 
 /**
- * P workers, n parameters, and the lengths of the steps. The gradient of a step is taken at the
- * model at the start of the step. Piece k of K contains parameters [n k / K, n (k + 1) / K). The
- * piece is ready b (1 - (k + 1) / K) before the end of the step, where b is the time of the
- * backward pass. Delays of a step do not stretch b.
+ * The problem that an emulation solves, with P workers and n parameters, and the lengths of the
+ * steps. The gradient of a step is taken at the model at the start of the step. Piece k of K
+ * contains parameters [n k / K, n (k + 1) / K). The piece is ready b (1 - (k + 1) / K) before the
+ * end of the step, where b is the time of the backward pass. Delays of a step do not stretch b.
  *
  * Unless a function's comment states otherwise, the local step of a piece happens as soon as its
- * gradient is ready:
+ * gradient is ready. The local step computes
  *
- *     v <- momentum v + g + weight_decay x;  x <- x - lr v.
+ *     v <- momentum v + g + weight_decay x, and then x <- x - lr v.
  *
  * The exchange of a piece starts when the exchange of the previous piece has ended. A step ends
  * with its last piece.
@@ -32,8 +32,8 @@
 typedef struct emulation_problem {
     int workers;
     size_t n, pieces;
-    long steps; /* number of steps of each worker; if it is 0, the run ends at until_s */
-    double until_s; /* time at which the run ends; if it is 0, the number of steps ends the run */
+    long steps; /* number of steps of each worker, or 0 if the run ends at until_s */
+    double until_s; /* time at which the run ends, or 0 if the number of steps ends the run */
     double lr, momentum, weight_decay;
     void (*gradient)(void *argument, int worker, long step, const double *x, double *g);
     void *argument;
@@ -96,7 +96,10 @@ typedef struct emulation_result {
      * worker's last fetch.
      */
     emulation_lag push_versions;
-    /* number of contributions that were in time, and number of versions; both over all pieces */
+    /*
+     * number of contributions that were in time, and number of versions; both numbers are over all
+     * pieces
+     */
     double fresh, versions;
     double averagings; /* number of averagings of two models */
 } emulation_result;
@@ -112,10 +115,10 @@ void emulation_local_sgd(const emulation_problem *p, long period, bool cta, emul
  * Emulates D-PSGD. In every step, a worker mixes a piece with the neighbours' pieces of the same
  * step, as soon as all neighbours have reached the piece. With several pieces, a delay therefore
  * travels several hops in a step.
- * @param weight returns the weight that worker i gives to j's model in a step; if it is 0, j does
- * not send to i
- * @param atc if true, a worker mixes after the local step; if false, it mixes before the local
- * step, when the gradient is ready
+ * @param weight returns the weight that worker i gives to j's model in a step. If the weight is 0,
+ * worker j does not send to worker i.
+ * @param atc if true, a worker mixes after the local step. If false, it mixes before the local
+ * step, when the gradient is ready.
  */
 void emulation_gossip(const emulation_problem *p,
                       double (*weight)(const emulation_problem *p, int i, int j, long step),
@@ -154,8 +157,8 @@ typedef struct emulation_eager_options {
     /* if true, a late gradient is dropped; if false, it is added to the worker's next gradient */
     bool discards;
     /*
-     * all workers wait for each other in steps t with (t + 1) mod (limiter + 1) = 0; if limiter is
-     * 0, they never wait
+     * all workers wait for each other in steps t with (t + 1) mod (limiter + 1) = 0, or never if
+     * limiter is 0
      */
     long limiter;
     /*
@@ -195,12 +198,12 @@ typedef enum emulation_pairing {
     EMULATION_PAPER,
     /**
      * The algorithm of the code of SGP. A gossip process of each worker owns the model. The process
-     * of an active worker repeats a loop: it applies the gradient that was handed over, if there is
-     * one; sends the model; waits for the reply; averages. The process of a passive worker waits
-     * for the model of its scheduled peer, and applies gradients in the meantime. The training
-     * process hands over a gradient after the previous gradient has been applied. It then continues
-     * with a model that does not contain the new gradient. The final models are the models of the
-     * gossip processes.
+     * of an active worker repeats a loop. It applies the gradient that was handed over, if there is
+     * one, and sends the model. It then waits for the reply, and averages. The process of a passive
+     * worker waits for the model of its scheduled peer, and applies gradients in the meantime. The
+     * training process hands over a gradient after the previous gradient has been applied. It then
+     * continues with a model that does not contain the new gradient. The final models are the
+     * models of the gossip processes.
      */
     EMULATION_GOSSIP_PROCESS,
     /**
@@ -215,7 +218,7 @@ typedef struct emulation_pair_options {
     emulation_pairing pairing;
     /** Returns the rank of the passive peer for the nth averaging (from 0) of an active worker. */
     int (*peer)(const emulation_problem *p, int worker, long nth);
-    double message_s; /* seconds that a message takes; an averaging takes two messages */
+    double message_s; /* time of a message in seconds; an averaging takes two messages */
     long per_gradient; /* number of averagings during each gradient (only for EMULATION_PAPER) */
 } emulation_pair_options;
 void emulation_ad_psgd(const emulation_problem *p, emulation_pair_options options,
@@ -236,7 +239,7 @@ int emulation_exponential_peer(const emulation_problem *p, int worker, long nth)
  */
 typedef struct emulation_cut {
     int done;
-    /* computation time in seconds; includes the forward pass of a dropped micro-batch */
+    /* computation time in seconds, which includes the forward pass of a dropped micro-batch */
     double compute_s;
 } emulation_cut;
 emulation_cut emulation_cut_step(double step_s, int micro_batches, double backward_share,
@@ -253,7 +256,8 @@ typedef struct emulation_calibration {
     double backward_share;
     double overhead_s; /* measured step time minus the computation time of the slowest worker */
     /*
-     * number (from 1) of a micro-batch; its earliest end is the lowest candidate for the threshold
+     * number (from 1) of the micro-batch whose earliest end is the lowest candidate for the
+     * threshold
      */
     int first;
 } emulation_calibration;

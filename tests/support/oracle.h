@@ -13,10 +13,15 @@
 
 /**
  * The problem that an emulation solves, with P workers and n parameters. gradient() computes the
- * gradient of a worker at x in its step t, counted from 0. It is called once per worker and step. A
- * local step is momentum SGD: v <- momentum v + g + weight_decay x; x <- x - lr v. Each worker has
- * its own v, which is never exchanged. The x in the weight decay is the model that the step
- * changes, even if g was taken at another model.
+ * gradient of a worker at x in its step t, counted from 0. gradient() is called once per worker and
+ * step.
+ *
+ * A local step is momentum SGD. It computes
+ *
+ *     v <- momentum v + g + weight_decay x, and then x <- x - lr v.
+ *
+ * Each worker has its own v, which is never exchanged. The x in the weight decay is the model that
+ * the step changes, even if g was taken at another model.
  */
 typedef struct oracle_problem {
     int workers;
@@ -34,28 +39,28 @@ typedef struct oracle_problem {
  */
 
 /**
- * Emulates local SGD. The models are averaged after each step t with (t + 1) mod period = 0; if
- * period is 0, they are never averaged.
+ * Emulates local SGD. The models are averaged after each step t with (t + 1) mod period = 0. If
+ * period is 0, the models are never averaged.
  * @param post_local number of first steps that average after every step, as with period 1
  */
 void oracle_local_sgd(const oracle_problem *p, long period, long post_local, double *x);
 
 /**
  * Emulates D-PSGD.
- * @param mixing [rounds][P][P]: element [i][j] of a matrix is the weight that worker i gives to j's
- * model
- * @param rounds_per_step number of mixings in a step; mixing k of step t uses matrix (t *
- * rounds_per_step + k) mod rounds
- * @param atc if true, workers mix after the local step; if false, before the local step, and the
- * gradient is taken at the model before the mixing
+ * @param mixing matrices [rounds][P][P]. Element [i][j] of a matrix is the weight that worker i
+ * gives to j's model.
+ * @param rounds_per_step number of mixings in a step. Mixing k of step t uses matrix (t *
+ * rounds_per_step + k) mod rounds.
+ * @param atc if true, workers mix after the local step. If false, they mix before the local step,
+ * and the gradient is taken at the model before the mixing.
  */
 void oracle_gossip(const oracle_problem *p, const double *mixing, long rounds, long rounds_per_step,
                    bool atc, double *x);
 
 /**
- * Emulates SGP.
- * @param mixing [rounds][P][P], columns add to 1: element [i][j] of a matrix is the share of j's
- * numerator that i receives; step t mixes by matrix t mod rounds
+ * Emulates SGP. Step t mixes by matrix t mod rounds.
+ * @param mixing matrices [rounds][P][P], whose columns add to 1. Element [i][j] of a matrix is the
+ * share of j's numerator that worker i receives.
  * @param z output: de-biased models, [P][n]
  * @param weights output: push-sum weights, [P]
  */
@@ -64,9 +69,9 @@ void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, doub
 
 /**
  * Emulates OSGP with a delay of one step. In each step, a worker adds the shares that were sent in
- * the previous step, sends its own shares, and then makes the local step with the share that it
- * kept. The shares that the last step sends stay in flight: z and weights contain only values that
- * the workers hold. Every worker must keep a share for itself.
+ * the previous step, and sends its own shares. It then makes the local step with the share that it
+ * kept. The shares that the last step sends stay in flight, so z and weights contain only values
+ * that the workers hold. Every worker must keep a share for itself.
  */
 void oracle_osgp(const oracle_problem *p, const double *mixing, long rounds, double *z,
                  double *weights);
@@ -74,19 +79,19 @@ void oracle_osgp(const oracle_problem *p, const double *mixing, long rounds, dou
 /**
  * Emulates EASGD and EAMSGD with a server. Workers visit the server one by one, before the local
  * steps t with t mod period = 0.
- * @param delta momentum of the worker's look-ahead, which replaces the momentum of the problem; if
- * it is 0, the worker makes the problem's local step
- * @param order [workers]: ranks of the workers in the order of their visits
- * @param center [n]: the initial centre before the call, the final centre after it
+ * @param delta momentum of the worker's look-ahead, which replaces the momentum of the problem. If
+ * delta is 0, the worker makes the problem's local step.
+ * @param order ranks of the workers in the order of their visits, [workers]
+ * @param center the initial centre before the call, and the final centre after the call, [n]
  */
 void oracle_easgd(const oracle_problem *p, double alpha, long period, double delta,
                   const long *order, double *center, double *x);
 
 /**
  * Emulates DiLoCo. The inner optimizer is the problem's SGD, whose momentum v continues across
- * rounds. The outer optimizer is u <- mu u + D; theta <- theta - outer_lr (D + mu u), where mu is
- * outer_momentum and D the mean change of the models in the round, with opposite sign. All workers
- * must start with the same model.
+ * rounds. The outer optimizer computes u <- mu u + D, and then theta <- theta - outer_lr (D + mu
+ * u). Here mu is outer_momentum, and D is the mean change of the models in the round, with opposite
+ * sign. All workers must start with the same model.
  */
 void oracle_diloco(const oracle_problem *p, long period, double outer_lr, double outer_momentum,
                    double *x);

@@ -56,18 +56,19 @@ oracle_encode oracle_qsgd;
 oracle_encode oracle_low_rank;
 
 /**
- * Emulates error feedback with gradients G: a = e + G; s = Q(a); e <- a - s. The local step takes
- * the mean of s.
+ * Emulates error feedback with gradients G. A step computes a = e + G, sends s = Q(a), and sets e
+ * <- a - s. The local step takes the mean of s.
  * @param feedback if false, the errors e and d stay 0
- * @param again if true (1-bit Adam, DoubleSqueeze), the mean is compressed again, and the local
- * step takes u: b = d + mean of s; u = Q(b); d <- b - u, with the same d at all workers
+ * @param again if true (1-bit Adam, DoubleSqueeze), the mean is compressed again. A step then
+ * computes b = d + mean of s and u = Q(b), and sets d <- b - u. The error d is the same at all
+ * workers. The local step takes u.
  */
 void oracle_feedback(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces,
                      bool feedback, bool again, double *x);
 
 /**
- * Emulates EF21 with gradients G: c = Q(G - h); h <- h + c. The local step takes the mean of all
- * workers' h.
+ * Emulates EF21 with gradients G. A step sends c = Q(G - h), and sets h <- h + c. The local step
+ * takes the mean of all workers' h.
  */
 void oracle_ef21(const oracle_problem *p, const oracle_encoding *encoding, size_t pieces,
                  double *x);
@@ -103,13 +104,13 @@ typedef struct oracle_power_options {
     const oracle_matrix *matrix;
     size_t n_matrices;
     /*
-     * if true, each step makes both products (as in the paper); if false, steps alternate, left
-     * first
+     * if true, each step makes both products (as in the paper); if false, steps make the left and
+     * the right product in turn
      */
     bool both;
     /**
      * Returns the initial value at (row, column) of a factor. If @p right is true, the factor is q
-     * [columns][rank]; if not, the factor is p [rows][rank].
+     * [columns][rank]; otherwise, the factor is p [rows][rank].
      */
     double (*start)(size_t matrix, bool right, size_t row, size_t column);
 } oracle_power_options;

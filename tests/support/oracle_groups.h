@@ -10,8 +10,10 @@
 
 /**
  * Emulates gradient tracking and D2. The local step changes a model by u, c is the correction, and
- * W is the mixing matrix [P][P]. Tracking computes x <- W (x + u + c), and then c <- W (c + u) - u.
- * D2 computes x' = W (x + u + c), and then c <- x' - x - u and x <- x'.
+ * W is the mixing matrix [P][P].
+ *
+ *     Tracking computes x <- W (x + u + c), and then c <- W (c + u) - u.
+ *     D2 computes x' = W (x + u + c), and then c <- x' - x - u and x <- x'.
  */
 void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, bool d2, double *x);
 
@@ -25,11 +27,12 @@ typedef struct oracle_level {
 
 /** Options of hierarchical local SGD. */
 typedef struct oracle_hierarchy {
-    /* levels of the hierarchy; periods and groups grow from level to level */
+    /* levels of the hierarchy; the periods and the sizes of groups grow from level to level */
     const oracle_level *level;
     int n_levels;
     /*
-     * number of consecutive ranks that average their gradients in every step; 1 if no ranks do so
+     * number of consecutive ranks that average their gradients in every step, or 1 if no ranks do
+     * so
      */
     int machine;
     /**
@@ -52,15 +55,16 @@ typedef struct oracle_streaming_options {
      */
     const size_t *fragment;
     size_t fragments; /* number of fragments, F */
-    long period; /* number of steps in which each fragment is exchanged once, H; a multiple of F */
-    long delay; /* number of steps that an exchange takes, tau; less than H / F */
+    /* number of steps in which each fragment is exchanged once, H, which is a multiple of F */
+    long period;
+    long delay; /* number of steps that an exchange takes, tau, which is less than H / F */
     double mixing; /* share of the local model that a worker keeps, alpha */
     /* learning rate and Nesterov momentum of the outer step, as in oracle_diloco() */
     double outer_lr, outer_momentum;
 } oracle_streaming_options;
 /**
  * Emulates Streaming DiLoCo. All workers must start with the same model.
- * @param global output: the global model, [n]; NULL if the caller does not need it
+ * @param global output: the global model, [n], or NULL if the caller does not need it
  */
 void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options options,
                              double *global, double *x);

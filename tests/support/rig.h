@@ -66,8 +66,9 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces);
 
 /**
  * Returns a pseudo-random number in [0, 1), which is number i of the series @p salt.
- * tests/reference/gradients.py uses the same formula. The formula is (7919 i + 104729 salt + (i * i
- * mod 613)) mod 1009 / 1009.
+ * tests/reference/gradients.py uses the same formula. The formula is
+ *
+ *     (7919 i + 104729 salt + (i * i mod 613)) mod 1009 / 1009.
  */
 double rig_number(uint64_t salt, uint64_t i);
 
