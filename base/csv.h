@@ -20,8 +20,8 @@ typedef struct dsgd_csv {
 
 /**
  * Reads a CSV file. @p path and the arguments after it give the path, as for printf(). Returns
- * DSGD_EIO with file and line if the file is unreadable or empty, if a row and the header have
- * different numbers of fields, or if quotes do not match.
+ * DSGD_EIO if the file is unreadable or empty, if a row and the header have different numbers of
+ * fields, or if quotes do not match. The error message contains the file and the line.
  */
 dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,6 +1,7 @@
 /**
- * @file file.h Functions for reading whole files into memory, for writing files that appear under
- * their name only when they are complete, and for temporary folders.
+ * @file file.h
+ * Functions for files and temporary folders. They read whole files into memory. They also write
+ * files that appear under their name only when they are complete.
  */
 #pragma once
 
@@ -63,8 +64,8 @@ dsgd_status dsgd_make_folder(dsgd_error *error, const char *format, ...)
 dsgd_status dsgd_make_folder_within(const char *folder, const char *name, dsgd_error *error);
 
 /**
- * Returns true if @p text is safe as the name of a file in a folder: it is not empty, does not
- * begin with a dot, and contains neither slashes nor control characters.
+ * Returns true if @p text is safe as the name of a file in a folder. Such a name is not empty and
+ * does not begin with a dot. It contains neither slashes nor control characters.
  */
 bool dsgd_is_file_name(const char *text);
 

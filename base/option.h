@@ -133,9 +133,10 @@ typedef struct dsgd_option {
 } dsgd_option;
 
 /*
- * Macros for the rows of a table. Their arguments are the struct, its field (whose name is also the
- * key), the properties of the kind of option, the help, and any other members, such as `.required =
- * true` or `.words = x`. A field whose C type does not fit the kind of option does not compile.
+ * Macros for the rows of a table. Their first arguments are the struct and its field, whose name is
+ * also the key. Then follow the properties of the kind of option, the help, and any other members,
+ * such as `.required = true` or `.words = x`. A field whose C type does not fit the kind of option
+ * does not compile.
  */
 #ifdef __cplusplus
 #define DSGD_OPTION_AT(c_type, type, field)                                                        \
@@ -221,9 +222,9 @@ typedef struct dsgd_entry {
     .params_size = sizeof(type), .options = table, .n_options = sizeof(table) / sizeof(table)[0]
 
 /**
- * Checks an entry. Rejects an entry without a summary, a table without an end, options whose fields
- * lie outside the struct or that have no help, two options with the same name, and defaults that
- * are not allowed.
+ * Checks an entry. Rejects an entry without a summary, or with a table without an end. Rejects
+ * options whose fields lie outside the struct, or that have no help. Also rejects two options with
+ * the same name, and defaults that are not allowed.
  */
 dsgd_status dsgd_entry_check(const dsgd_entry *about, dsgd_error *error);
 

@@ -1,8 +1,8 @@
 /**
  * @file contract.h
- * Defines what an algorithm is: the struct of a worker (dsgd_node), the table by which an algorithm
- * describes itself (dsgd_algorithm), and checks of the number of workers. The verbs that an
- * algorithm calls are in sim/verbs/.
+ * Defines an algorithm. Contains the struct of a worker (dsgd_node), the table by which an
+ * algorithm describes itself (dsgd_algorithm), and checks of the number of workers. The verbs that
+ * an algorithm calls are in sim/verbs/.
  */
 #pragma once
 

@@ -78,9 +78,8 @@ extern const dsgd_entry *const dsgd_graph_kinds[];
     DSGD_OPTION_SPEC(type, field, dsgd_graph_kinds, "kind", help_, .init_text = init_)
 
 /**
- * Rejects a graph that does not fit the number of workers. If @p bipartite is true, also rejects a
- * graph in which an edge connects two even or two odd ranks in any round. @p who is the first word
- * of the error message.
+ * Rejects a graph that does not fit the number of workers. If @p bipartite is true, no edge may
+ * connect two even or two odd ranks in any round. @p who is the first word of the error message.
  */
 dsgd_status dsgd_graph_check(const dsgd_spec *pick, int n_workers, bool bipartite, const char *who,
                              dsgd_error *error);

@@ -34,10 +34,10 @@ dsgd_status dsgd_learning_check(const dsgd_run_config *config, dsgd_split **spli
                                 dsgd_error *error);
 
 /**
- * Returns an upper bound on the GPU memory of a run, in bytes. The bound consists of the data and,
- * for every worker, the model, its next value or a gradient, the optimizer's state and two model
- * states, plus one eighth for workspace. Algorithms whose workers share one model need less.
- * Returns 0 if the model cannot be built. Defined in engine/learning.c.
+ * Returns an upper bound on the GPU memory of a run, in bytes. The bound consists of the data, the
+ * memory of every worker, and one eighth for workspace. A worker's memory contains the model, its
+ * next value or a gradient, the optimizer's state and two model states. Algorithms whose workers
+ * share one model need less. Returns 0 if the model cannot be built. Defined in engine/learning.c.
  */
 size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config);
 

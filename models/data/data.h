@@ -97,11 +97,11 @@ dsgd_status dsgd_data_read_file(const char *path, size_t most, uint8_t **bytes, 
 typedef struct dsgd_split dsgd_split;
 
 /**
- * The order of training samples. Let P workers have batch size b. Without a split, sample j of step
- * t of worker w is at position (t * P + w) * b + j of one global stream. Each epoch of the stream
- * is a new random permutation of the training set. P workers of batch b therefore use the same
- * samples as one worker of batch P * b. With a split, each worker has a stream of its own samples,
- * in which sample j of step t is at position t * b + j.
+ * The order of training samples. Let P workers have batch size b. Without a split, there is one
+ * global stream. In this stream, sample j of step t of worker w is at position (t * P + w) * b + j.
+ * Each epoch of the stream is a new random permutation of the training set. P workers of batch b
+ * therefore use the same samples as one worker of batch P * b. With a split, each worker has a
+ * stream of its own samples. In this stream, sample j of step t is at position t * b + j.
  */
 typedef struct dsgd_stream {
     uint64_t seed;

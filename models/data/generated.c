@@ -140,8 +140,9 @@ DSGD_DATA_SOURCE(hyperplane, true, .name = "hyperplane",
 /*
  * Parameters of sequences of different lengths, which resemble features of video frames. Each class
  * is a slow oscillation of a few features, plus noise. Lengths have a lognormal distribution and
- * are truncated at `longest`. The default spread is the spread of the UCF101 videos, which have 29
- * to 1,776 frames, a mean of 187 frames, and a standard deviation of the logarithm of about 0.5.
+ * are truncated at `longest`. The default spread is the spread of the UCF101 videos. These videos
+ * have 29 to 1,776 frames and a mean of 187 frames. The standard deviation of the logarithm of
+ * their lengths is about 0.5.
  */
 typedef struct sequences_params {
     int64_t points, classes, features, longest;

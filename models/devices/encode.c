@@ -34,8 +34,8 @@ typedef struct selection {
 } selection;
 
 /**
- * Finds the `count` elements with the largest keys by radix selection: each pass finds one digit of
- * the count-th largest key, among the keys that agree so far.
+ * Finds the `count` elements with the largest keys by radix selection. Each pass finds one digit of
+ * the count-th largest key. It considers only the keys that agree with the digits found so far.
  */
 static selection select_largest(const dsgd_codec *codec, const real *x, size_t n)
 {

@@ -1,9 +1,9 @@
 /**
  * @file multiply.h
- * Small matrix products on one core. A BLAS call for each of a thousand small models reaches only
- * half of the peak of a core, because it packs both operands and does not know the next call. These
- * functions read operands in place, and they prefetch the memory of the next call during the
- * present call. Encodings have a source file of their own (encode.c).
+ * Small matrix products on one core. For a thousand small models, a BLAS call per model reaches
+ * only half of the peak of a core. The reason is that it packs both operands and does not know the
+ * next call. These functions read operands in place, and they prefetch the memory of the next call
+ * during the present call. Encodings have a source file of their own (encode.c).
  *
  * The code is compiled for several levels of the instruction set. Elements are summed in the order
  * of k, with fused multiply-add if the level has it. All levels with fused multiply-add therefore

@@ -48,8 +48,8 @@ enum { CACHE_LINE = 64 };
 
 /*
  * A node of the lazy graph. A store has thousands of nodes, which are rarely in the first-level
- * cache. Therefore three groups of members have separate cache lines: members that only the
- * caller's thread writes, members that are written once, and members that threads change. The
+ * cache. Therefore three groups of members have separate cache lines. Only the caller's thread
+ * writes the first group. The second group is written once. Threads change the third group. The
  * arrays after the node have the same order.
  */
 struct dsgd_value_node {

@@ -2,13 +2,13 @@
  * @file values.h
  * Values: handles to immutable chunks of vectors, which are computed lazily.
  *
- * An operation on handles returns a handle at once. It is computed later, in batches, on the
- * store's threads. Calls build a graph in which equal operations on equal operands are one node
+ * An operation on handles returns a handle at once. The operation is computed later, in batches, on
+ * the store's threads. Calls build a graph in which equal operations on equal operands are one node
  * (common subexpressions). For example, the average of a group is computed once for the group. A
- * combination of gradients at the same model is fused: gradients of blocks of DSGD_FUSED_SAMPLES
- * samples are combined in order, so that synchronous SGD trains one model instead of P. The
- * sequence of calls determines which nodes are computed and every bit of the results. The wall
- * clock does not affect them.
+ * combination of gradients at the same model is fused into gradients of blocks of
+ * DSGD_FUSED_SAMPLES samples, which are combined in order. Synchronous SGD therefore trains one
+ * model instead of P models. The sequence of calls determines which nodes are computed, and every
+ * bit of the results. The wall clock does not affect them.
  *
  * Handles are counted: the caller owns a returned handle until dsgd_value_release(). All calls must
  * come from one thread. If the store is NULL, numerics are off: every function accepts a NULL

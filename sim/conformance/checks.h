@@ -23,8 +23,8 @@ typedef struct dsgd_setting {
     void *params;
     char text[200]; /* text with the options that differ from their defaults */
     /*
-     * true if an option that is not a number differs from its default; such an option is a word,
-     * true or false, or an entry of a registry
+     * true if an option that is not a number differs from its default: a word, true or false, or an
+     * entry of a registry
      */
     bool choice;
     bool encoding; /* true if the gradient compression differs from its default */

@@ -1,8 +1,9 @@
 /**
- * @file conformance.h Checks of one algorithm, which is built in or comes from a plug-in. The
- * checks test the laws that the algorithm declares, and the properties that every algorithm must
- * have: it ends, gives the same results when repeated, learns, and does not deadlock. Each
- * simulation runs in its own process, so a crash or an endless loop only fails the check.
+ * @file conformance.h
+ * Checks of one algorithm, which is built in or comes from a plug-in. The checks test the laws that
+ * the algorithm declares. They also test the properties that every algorithm must have: it ends,
+ * gives the same results when repeated, learns, and does not deadlock. Each simulation runs in its
+ * own process, so a crash or an endless loop only fails the check.
  */
 #pragma once
 

@@ -15,8 +15,8 @@ void dsgd_refuse_vector(const dsgd_node *self, const dsgd_vector *x, const char 
 dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x);
 
 /**
- * Stops the program if a vector that an algorithm passes to a verb is NULL, belongs to another
- * worker, or belongs to a message that is no longer valid.
+ * Stops the program if an algorithm passes a wrong vector to a verb. A vector is wrong if it is
+ * NULL, belongs to another worker, or belongs to a message that is no longer valid.
  */
 #define DSGD_OWN(self, ...)                                                                        \
     do {                                                                                           \
@@ -75,8 +75,8 @@ void dsgd_vectors_release(dsgd_engine *engine);
 /** Applies the update to each chunk as soon as y[k] and x[k] are ready. Does not wait. */
 void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
 /**
- * Applies the pending updates to chunks of the gradient. @p before is the number of chunks that
- * were ready earlier; chunks that have become ready since then are updated.
+ * Applies the pending updates to chunks of the gradient that have become ready. When the updates
+ * were last applied, @p before chunks were ready.
  */
 void dsgd_updates_apply(dsgd_worker *w, size_t before);
 /** Clears the list of pending updates. All chunks of the gradient must be ready. */

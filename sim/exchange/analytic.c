@@ -65,8 +65,8 @@ typedef struct dsgd_schedule {
         double arrived_s; /* arrival time of the member; INFINITY if it has not arrived */
         double end_s; /* end of the member's part, known when all have arrived; -INFINITY while
                        * its channel waits for it */
-        int to, from; /* ranks of the receiver of the member's stream and of the sender of the
-                       * stream that it gets; both -1 if the member has no stream */
+        int to, from; /* rank of the host that gets the member's stream, and of the host whose
+                         stream the member gets; -1 if the member has no stream */
         enum { NOT_SENT, WAITS, UNDER_WAY } stream;
         double started_s;
     } member[]; /* [plan.n] state of each member */

@@ -160,7 +160,7 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
 
 /**
  * Stops the program if shares do not sum to 1 although a property DSGD_PROMISE_... requires this.
- * @p sum is the sum; NAN means that no property requires it.
+ * @p sum is the sum of the shares, or NAN if no property requires it.
  */
 static void require_sum(const dsgd_worker *w, double sum, const char *what, const char *promise)
 {

@@ -431,8 +431,8 @@ static unsigned wait_for(dsgd_worker *w, const dsgd_waiting *in, unsigned events
         return 0;
     }
     /*
-     * True if the wait is not recorded: a worker that waits for its own computation does not wait
-     * for other workers, and waits of servers are never recorded.
+     * True if the wait is not recorded. A worker that waits for its own computation does not wait
+     * for other workers. Waits of servers are never recorded.
      */
     const bool alone = dsgd_is_server(w) || ((events & DSGD_ON_GRADIENT) != 0 && dsgd_computing(w));
     dsgd_wait *const wait = alone ? NULL : dsgd_wait_begin(w, in, NULL);

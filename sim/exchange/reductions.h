@@ -105,9 +105,9 @@ typedef struct dsgd_reduction {
     uint64_t number; /* number that is unique in the scope: a sequence number, or (version *
                       * number of chunks) + index of the chunk */
     /*
-     * Numbers of members. n_joined members have called the collective, n_sampled have contributed,
-     * n_counting had not failed when they contributed, and the jobs of n_held members are held
-     * (quorum.c).
+     * Numbers of members. n_joined members have called the collective. n_sampled members have
+     * contributed. n_counting members had not failed when they contributed. The jobs of n_held
+     * members are held (quorum.c).
      */
     int n_members, n_joined, n_sampled, n_counting, n_held;
     int references; /* number of members that have not ended the reduction */

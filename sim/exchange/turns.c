@@ -20,7 +20,8 @@
 
 typedef struct dsgd_passage {
     struct dsgd_passage *next;
-    double due_s; /* time at which the message has passed, if it meets no other traffic */
+    double due_s; /* time at which the bytes of the message have passed, if it meets no other
+                   * traffic */
     bool over;
     dsgd_transfer *transfer; /* transfer of a message out of a server; NULL for a message into a
                               * server */

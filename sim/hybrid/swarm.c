@@ -17,8 +17,8 @@ static const double newest = 0.1;
  */
 typedef struct passing {
     /*
-     * number of passes that the micro-batch has made, out of 2 D; for an absence, 0 at its
-     * detection and 1 at its end
+     * micro_batch: number of the micro-batch. n_done: number of passes that it has made, out of 2
+     * D; for an absence, 0 at its detection and 1 at its end
      */
     int64_t micro_batch, n_done;
     /*
@@ -161,8 +161,8 @@ static void end_backward(swarm *s, const passing *m, int64_t stage, double end_s
 }
 
 /**
- * Performs the pass of a micro-batch that has arrived at a stage: chooses the host, computes the
- * end of the pass, and sends the micro-batch to the next stage, if there is one.
+ * Performs the pass of a micro-batch that has arrived at a stage. Chooses the host, and computes
+ * the end of the pass. Sends the micro-batch to the next stage, if there is one.
  */
 static void pass(swarm *s, passing *m, double at_s)
 {

@@ -2,8 +2,9 @@
  * @file maxmin.h
  * Flows that share pipes in a max-min fair way, as in SimGrid's fluid model CM02 (Velho et al., "On
  * the validity of flow-level TCP network models for grid and cloud simulations", ACM TOMACS 2013).
- * No pipe carries more than its bandwidth. The rate of each flow is bounded by its own limit, or by
- * a full pipe in which no other flow has a higher rate relative to its weight.
+ * No pipe carries more than its bandwidth. The rate of each flow has one of two bounds. The first
+ * bound is the flow's own limit. The second bound is a full pipe in which no other flow has a
+ * higher rate relative to its weight.
  *
  * Rates change at the instants of events.h, after all other events of an instant. If an event
  * happens, only the pipes and flows that it affects are solved again.

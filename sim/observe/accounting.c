@@ -525,8 +525,8 @@ void dsgd_sum_up_loads(dsgd_engine *engine)
 /**
  * Returns the part of a worker's current step that counts if time ends the run. The part is age / m
  * - c, for steps with mean m and squared coefficient of variation c. Reason: by time T a renewal
- * process has made T / m - (1 - c) / 2 steps on average, and the mean age of the current step is m
- * (1 + c) / 2. The sum of steps and part is T / m. This is exact for steps of equal length.
+ * process has made T / m - (1 - c) / 2 steps on average. The mean age of the current step is m (1 +
+ * c) / 2. The sum of steps and part is T / m. This is exact for steps of equal length.
  */
 static double begun_part(const dsgd_worker *w, double end_s)
 {

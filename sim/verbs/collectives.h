@@ -29,8 +29,8 @@ typedef void (*dsgd_colours)(const void *params, int n_workers, int *colour);
 /**
  * Returns this worker's group, like MPI_Comm_split(). The call sends no message and takes no
  * virtual time, and not all workers need to call it. The group is valid until the run ends, and
- * later calls with the same @p colours return the same group. If a worker is in no group, its group
- * has size 0 and its rank is -1; such a worker must not call collectives of the group.
+ * later calls with the same @p colours return the same group. A worker without a group gets a group
+ * of size 0, in which its rank is -1. Such a worker must not call collectives of the group.
  */
 const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours);
 

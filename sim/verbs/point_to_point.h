@@ -33,8 +33,8 @@ const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_spec *grap
 
 /*
  * An algorithm can also fill a dsgd_neighbours itself. The verbs read the struct before they
- * return. They check the properties in its field `promises` (sim/graph.h): if a worker's shares do
- * not sum to 1 although a property requires this, the run stops with an error.
+ * return. They check the properties in its field `promises` (sim/graph.h). If a property requires
+ * that a worker's shares sum to 1 and they do not, the run stops with an error.
  */
 
 /**
