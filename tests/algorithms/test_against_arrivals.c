@@ -197,9 +197,9 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
 /* --- evaluated models ------------------------------------------------------------------------- */
 
 /**
- * One of eight workers is a hundred times slower. The model that it fetched first is still the
- * start model, which no server has any more. Evaluations must use the server's model. The loop
- * variable _i selects the algorithm.
+ * One of eight workers is a hundred times slower. The slow worker still has the start model, which
+ * no server has any more. Evaluations must use the server's model. The loop variable _i selects the
+ * algorithm.
  */
 TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4)
 {

@@ -147,7 +147,8 @@ TEST_RANGE(gradient_tracking, 0, 24)
     twin *const t = twin_of("gradient_tracking", rows[row].workers, 1 + 3 * (row % 2));
     pick_graph(t, rows[row].graph);
     support_option(t->c, "form", d2);
-    if (d2 && row == 5) { /* the smallest eigenvalue of this torus is -1/2, too low for D2 */
+    /* the smallest eigenvalue of this torus is -1/2, which is too low for D2 */
+    if (d2 && row == 5) {
         const support_outcome *const refused = support_simulate(t->c);
         ck_assert_int_eq(refused->status, DSGD_EUSAGE);
         ck_assert_has(refused->error.text, "Use graph: ring or form: tracking");

@@ -360,8 +360,8 @@ TEST(stopping_an_unknown_worker_is_rejected)
 }
 
 /**
- * Each worker takes one second per step. The fourth step of worker 2 would start at the instant at
- * which it stops.
+ * Each worker takes one second per step. Worker 2 stops at the instant at which its fourth step
+ * would start.
  */
 TEST(worker_stops_at_its_instant_and_the_others_continue)
 {
@@ -402,7 +402,7 @@ TEST_RANGE(servers_outlive_a_worker, 0, 3)
 /* --- Tests of values with different settings of the exchange ---------------------------------- */
 
 /**
- * Tests that chunks and overlap do not change the models if no worker is late. This must hold for
+ * Tests that chunks and overlap do not change the models if no worker is late. The test covers
  * algorithms that do not depend on the order of arrivals.
  */
 TEST_RANGE(values_do_not_depend_on_how_vectors_are_cut, 0, 8)

@@ -116,7 +116,7 @@ enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
 
 /**
  * Returns the throughput in samples per second with a threshold. The value AUTO_THRESHOLD stands
- * for the automatic threshold. One step in eight is much longer than the others.
+ * for the automatic threshold. One step in eight is much longer than all other steps.
  */
 static double throughput_with(double threshold, double backward_share, int micro_batches,
                               double bytes)

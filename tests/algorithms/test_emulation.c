@@ -203,8 +203,8 @@ TEST_RANGE(easgd, 0, 2 * N_LENGTHS)
 
 /**
  * Tests that the centre is evaluated. If beta is 0, the elastic force is 0, and the centre keeps
- * its start value. This must also hold if all workers have a copy of the centre. The loop variable
- * _i selects the algorithm.
+ * its start value. The centre must also keep this value if all workers have a copy of the centre.
+ * The loop variable _i selects the algorithm.
  */
 TEST_RANGE(a_synchronous_centre_is_evaluated, 0, 2)
 {

@@ -28,8 +28,8 @@ static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
 
 /**
  * Returns the factor by which a case multiplies the learning rate. The rate is lower for few
- * workers, because the mean of their gradients is noisy. It is also lower for servers that apply
- * every worker's update, which makes P steps instead of one. For eamsgd, it is lower because
+ * workers, because the mean of their gradients is noisy. The rate is also lower for servers that
+ * apply every worker's update, because P updates are P steps. For eamsgd, the rate is lower because
  * momentum is 0.99.
  */
 static double share_of_rate(const support_case *c)

@@ -158,8 +158,8 @@ TEST(push_may_be_older_than_its_delay_if_rounds_end_sooner)
 
 /**
  * Tests the bound of the papers: a contribution was made in one of the last tau iterations. A step
- * of worker 0 takes two and a half times as long as a step of the others, so worker 0 is late
- * within a round. Step times are random.
+ * of worker 0 takes two and a half times as long as a step of any other worker. Worker 0 is
+ * therefore late within a round. Step times are random.
  */
 TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
 {

@@ -25,7 +25,10 @@ typedef struct bench {
     dsgd_problem problem;
 } bench;
 
-/** Continues the FNV-1a hash @p so_far with n numbers, converted to float, and returns it. */
+/**
+ * Continues the FNV-1a hash @p so_far with n numbers, which are converted to float. Returns the new
+ * hash.
+ */
 static uint64_t checksum(uint64_t so_far, const double *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

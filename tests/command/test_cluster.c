@@ -242,7 +242,10 @@ TEST_ROWS(lists_of_hosts_expand_as_by_Slurm_or_are_refused, lists)
 static const char *const topologies[] = {
     "\xef\xbb\xbf# by hand\r\nswitchname=leaf0 NODES=n[0-2] LinkSpeed=100G # three\r\n"
     "SwitchName=leaf1 \\\r\n  Nodes=n[3-4]\r\nSwitchName=root Switches=leaf[0-1]\r\n",
-    /* output of scontrol, in which an upper switch lists the nodes below it */
+    /*
+     * output of the command scontrol, in which an upper switch also lists the nodes of its lower
+     * switches
+     */
     "SwitchName=root Level=1 LinkSpeed=1 Nodes=n[0-4] Switches=leaf[0-1]\n"
     "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-2]\nSwitchName=leaf1 Level=0 Nodes=n[3-4]\n",
     "BlockName=leaf0 BlockIndex=0 Nodes=n[0-2] BlockSize=3\nBlockName=leaf1 Nodes=n[3-4]\n"
@@ -315,7 +318,7 @@ TEST(nccl_tests_say_the_same_in_JSON)
     ck_assert_uint_eq(logs.n, 1);
     const dsgd_nccl_log *const log = logs.v;
     ck_assert(log->table.call == DSGD_NCCL_ALLREDUCE && log->table.bytes.n == 2);
-    /* Each of two processes has eight GPUs, but its entry names only one GPU. */
+    /* Each of two processes has eight GPUs, but the entry of a process contains only one GPU. */
     ck_assert(log->ranks == 16 && log->table.nodes == 2);
     ck_assert_double_eq(log->table.us.v[0], 201);
     ck_assert_double_eq(log->table.us.v[1], 400.5);

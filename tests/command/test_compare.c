@@ -75,7 +75,7 @@ TEST(compare_computes_means_and_intervals)
     expect("allreduce,4,", "step_mean_s_mean", 0.5);
     expect("allreduce,4,", "final_loss_mean", 1.5);
     expect("allreduce,4,", "n_diverged", 0);
-    /* runs.csv has no column of local losses, so compare.csv must not have one. */
+    /* runs.csv has no column of local losses, so compare.csv must not have such a column. */
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "local_"));
     char *content = dsgd_xstrdup(RUNS_HEADER);
     for (int i = 1; i <= 10; i++)

@@ -96,8 +96,8 @@ TEST(explain_reports_slowest_stage)
 }
 
 /**
- * Each of three pipelines has two hosts. A message of 1 GB takes 0.1 s, or 1 s if host 5, which has
- * a tenth of the bandwidth, sends or receives it.
+ * Each of three pipelines has two hosts. A message of 1 GB takes 0.1 s. Host 5 has a tenth of the
+ * bandwidth, so a message from or to host 5 takes 1 s.
  */
 TEST(explain_reports_slow_links_inside_a_worker)
 {
@@ -141,9 +141,9 @@ TEST(speedup_without_delay_is_base_and_delay_over_base)
     expect(output, "the slowest worker as the median", 1.75);
     expect(output, "an ideal network", 1);
     /*
-     * This row contains the rank, the host, the step time and its ratio to the median. Two columns
-     * follow: the percentage of steps in which the worker was last, and the wait of each other
-     * worker.
+     * This row contains the rank, the host, the step time, and the ratio of the step time to the
+     * median. Two columns follow. They contain the percentage of steps in which the worker was
+     * last, and the wait of each other worker.
      */
     expect_text(output, "             5     5         0.175        1.750     100.0");
     expect(output, "             5     5", 0.075);
@@ -289,7 +289,7 @@ TEST_ROWS(explain_reports_cost_of_slow_gpu_under_collective_share, slow_gpus)
     expect(output, "no stragglers", truth);
     expect(output, "the slowest worker as the median", truth);
     ck_assert_double_gt(last_of(output, "  slower because of exchanges"), 5);
-    /* This column contains the ratio to the median step time. */
+    /* The printed number is the ratio of the step time to the median step time. */
     expect_text(output, _i == 0 ? "        1.400 " : "        1.429 ");
 }
 
@@ -361,8 +361,8 @@ static void expect_same(const support_outcome *a, const support_outcome *b, cons
 /* --- option --instead ------------------------------------------------------------------------- */
 
 /**
- * Checks a row of `--instead`. It contains the step time, the number of workers relative to the
- * experiment, and the speed-up over a step of 250 ms, which is equal for all seeds.
+ * Checks a row of `--instead`. The row contains the step time, the number of workers relative to
+ * the experiment, and the speed-up over a step of 250 ms. The speed-up is equal for all seeds.
  */
 static void expect_row(const char *output, const char *head, double step_s, double workers)
 {
@@ -430,7 +430,7 @@ TEST_RANGE(recorded_run_equals_plain_run_bit_for_bit, 0, support_n_algorithms())
 TEST(what_if_equals_changed_experiment)
 {
     support_case *const c = support_new("allreduce", 4);
-    /* each step of worker 0 takes twice as long as a step of the others */
+    /* each step of worker 0 takes twice as long as a step of any other worker */
     support_imbalance_number(c, "slow", "factor", 2);
     c->config.what_if = (dsgd_what_if){.worker = 0, .factor = 0.5};
     const support_outcome *const without = support_ok(c);

@@ -1,8 +1,8 @@
 /**
  * @file test_faults.c
- * Tests runs that end abnormally: the program, a run of it, or its terminal ends at a random time,
- * or the disk is full. The same command must then produce the bytes of an undisturbed run. It must
- * not repeat finished runs, and no process and no temporary file may remain.
+ * Tests runs that end abnormally. The program, a run of it, or its terminal ends at a random time,
+ * or the disk is full. The same command must then produce the bytes of an undisturbed run. The
+ * command must not repeat finished runs, and no process and no temporary file may remain.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -57,8 +57,8 @@ TEST_RANGE(fit_prints_valid_entry, 0, 4)
     write_steps("steps.csv", workers, "worker,step,seconds\n");
     char *output = dsgd_ends(0, "imbalance fit steps.csv -o fit");
     /*
-     * The step times follow an exponential distribution that starts at 1 s. This is a shifted gamma
-     * distribution of shape 1.
+     * The step times follow an exponential distribution that starts at 1 s. Such a distribution is
+     * a shifted gamma distribution of shape 1.
      */
     ck_assert_has(output, "\nshifted gamma");
     ck_assert_int_eq(strstr(output, "{kind: persistent, deviation: 0.2") != NULL, workers == 8);

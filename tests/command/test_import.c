@@ -403,8 +403,8 @@ TEST(import_requires_output_file)
 /* --- public logs ------------------------------------------------------------------------------ */
 
 /**
- * A public log, and the platform that contains the data sheet of its machine. `varies` is true if
- * runs on the machine differ much in time, as with Slingshot or sockets.
+ * A public log, and the platform with the data sheet of the log's machine. The field `varies` is
+ * true if runs on the machine differ much in time, as with Slingshot or sockets.
  */
 static const struct {
     const char *log, *platform;

@@ -29,7 +29,7 @@ typedef struct job {
     enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words;
     /* number of ranks in a shard group of HSDP, or 0 for plain DDP */
     int shards;
-    /* whether the trace has an allgather, and whether the forward pass waits for it */
+    /* whether the trace has an allgather, and whether the forward pass waits for the allgather */
     enum { NONE, NEEDED, HIDDEN } gather;
 } job;
 
@@ -493,8 +493,8 @@ TEST(import_warns_of_jumping_clocks_and_limiting_hosts)
 }
 
 /**
- * Tests a trace of HolisticTraceAnalysis: ResNet-50 on two A100 GPUs, of which only rank 0 has a
- * trace.
+ * Tests a trace of HolisticTraceAnalysis. The job is ResNet-50 on two A100 GPUs, and only rank 0
+ * has a trace.
  */
 TEST(real_trace_matches_resnet)
 {

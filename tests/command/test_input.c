@@ -271,7 +271,7 @@ static int dsgd_within(const char *limit, long value, const char *arguments, cha
                  output);
 }
 
-/** One command line for each command of the program. */
+/** An array with one command line for each command of the program. */
 static const char *const all_commands[] = {
     "run e.yaml -o r --force",
     "check e.yaml",
@@ -504,7 +504,7 @@ TEST(platform_check_compares_numbers)
     ck_assert_has(output, "\n0 of the simulated values differ");
     /*
      * In this fat tree, routes from four switches to the three switches above them collide. The
-     * prediction of the bisection includes this.
+     * prediction of the bisection bandwidth includes these collisions.
      */
     write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
                          "10GB/s, host_latency: 2us}\n");

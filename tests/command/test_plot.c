@@ -744,7 +744,7 @@ static const struct {
     {SEEDS "workers: [4, 8]\n" THREE, "", 6, 0},
     {SEEDS "workers: [4, 8]\nalgorithms: wagma\n", accuracy, 2, 2},
     {"platform: idle-switch\nworkers: 4\nalgorithms: wagma\n", learn, 1, 1},
-    /* the runs of the first algorithm fail in this folder too */
+    /* in this folder, the runs of the first algorithm also fail */
     {SEEDS "workers: 4\n" THREE, learn, 2, 2},
     {SEEDS "workers: 4\nalgorithms: [allreduce, {name: wagma, optimizer: {lr: 1e30}}, {name: "
            "local_sgd, optimizer: {lr: 3}}]\n",

@@ -115,7 +115,7 @@ TEST(results_contain_network_model)
     ck_assert_has(manifest, "\"network\": \"simgrid\"");
     output =
         dsgd_ends(0, "run e.yaml -o s --set 'network={sweep: [flows, simgrid]}' --set workers=4");
-    /* If only some runs use SimGrid, the output does not name it. */
+    /* If only some runs use SimGrid, the output does not name SimGrid as the network. */
     ck_assert_ptr_null(strstr(output, ", network simgrid\n"));
     ck_assert_has(read_file("s/runs.csv"), ",swept.network\n");
     ck_assert_has(dsgd_ends(2, "run e.yaml -o n --set network=packets"),
@@ -158,7 +158,7 @@ TEST_RANGE(results_contain_source_of_message_times, 0, sizeof timings / sizeof t
                   dsgd_xprintf(",%s,%s,", timings[_i].network, timings[_i].timed_by));
 }
 
-/** Run 2 would need 1e9 steps, so only the timeout can end it. */
+/** Run 2 would need 1e9 steps, so only the timeout can end this run. */
 TEST(timed_out_run_is_ended_and_executed_again)
 {
     static const char endless[] = "run e.yaml -o r --set algorithms=allreduce --set workers=4 "

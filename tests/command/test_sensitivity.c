@@ -341,8 +341,8 @@ TEST(share_of_one_is_not_increased)
 TEST(each_place_is_compared_separately)
 {
     /*
-     * Tests two platforms, of which only one has an overhead per message. Each platform must be
-     * varied only in its own parameters.
+     * Tests two platforms. Only one of the platforms has an overhead per message. Each platform
+     * must be varied only in its own parameters.
      */
     const char *const output =
         sensitivity(swapping, "--sensitivity --set platform='[idle-switch, {host_bandwidth: 1GB/s, "

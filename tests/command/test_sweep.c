@@ -233,7 +233,7 @@ static long most_memory(void)
 }
 
 /**
- * Tests the memory for an experiment of many runs, of which only one is executed. An additional run
+ * Tests the memory for an experiment with many runs if only one run is executed. An additional run
  * takes about 4 KB in the plan and the manifest, and must take less than MOST_KB. The loop variable
  * _i is the index of a swept key.
  */

@@ -432,7 +432,7 @@ TEST(chart_shows_failures_with_their_costs)
 }
 
 /**
- * Tests that a chart separates the rank of an awaited worker from a step number that follows it.
+ * Tests that a chart separates the rank of an awaited worker from the step number after this rank.
  */
 TEST(chart_keeps_awaited_ranks_apart_from_step_numbers)
 {

@@ -200,7 +200,7 @@ TEST(best_value_at_end_extends_search)
     ck_assert_str_eq(
         awk("$2 == \"allreduce\" && $NF == \"10 steps\" {n++} END {print n}", "huge/runs.csv"),
         "13\n");
-    /* If the user gives a range, tune does not widen it. */
+    /* If the user gives a range, tune does not try rates outside the range. */
     output = tune("given", "--target loss=1e-8 --over learn.optimizer.lr=0.0625:0.25:3", 0);
     expect(output, "  allreduce: the best lr, 0.25, is the smallest or largest");
     expect(output, "  local_sgd: the best lr, 0.25, is the smallest or largest");
@@ -336,8 +336,8 @@ TEST(best_final_accuracy_is_highest)
 }
 
 /**
- * Tests that the command that tune prints runs from another folder, even if the experiment names a
- * file next to it.
+ * Tests that the command that tune prints can be executed in another folder. This must also hold if
+ * the experiment names a file in its own folder.
  */
 TEST(last_line_is_command_that_runs)
 {

@@ -345,7 +345,8 @@ TEST(run_that_may_not_fit_warns_and_computes_alone)
     ck_assert_has(dsgd_ends(0, "run e.yaml -o little --set algorithms=allreduce -j 4"),
                   "run 4: it may need 0.00387 GB of GPU memory");
     ck_assert_str_eq(read_file("little/curves.csv"), read_file("alone/curves.csv"));
-    setenv("EMULATED_BYTES", "2000000", 1); /* this memory is too small for the models of D-PSGD */
+    /* a GPU with this memory is too small for the models of D-PSGD */
+    setenv("EMULATED_BYTES", "2000000", 1);
     ck_assert_has(dsgd_ends(5, "run e.yaml -o none -j 1 --only 1"), "has no memory for another");
 }
 

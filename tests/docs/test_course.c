@@ -47,7 +47,9 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/** Removes the first line from *text, and returns it. Returns NULL at the end of the text. */
+/**
+ * Removes the first line from *text, and returns this line. Returns NULL at the end of the text.
+ */
 static const char *next_line(char **text)
 {
     return *text == NULL || **text == '\0' ? NULL : strsep(text, "\n");

@@ -1,7 +1,8 @@
 /**
  * @file seeds.c
- * Implements `fuzz_seeds FOLDER`, which writes the files of each target to FOLDER/TARGET/... These
- * are the files of this tree and the shipped files. It also writes FOLDER/dictionary.
+ * Implements `fuzz_seeds FOLDER`, which writes the files of each target to FOLDER/TARGET/... The
+ * files are from this tree, or are shipped with the program. The program also writes
+ * FOLDER/dictionary.
  */
 #include "base/csv.h"
 #include "base/file.h"

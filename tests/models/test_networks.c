@@ -227,9 +227,9 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     void *context = NULL;
     device->open(&problem, NULL, 1, &context, NULL);
     /*
-     * The bound 2 is divided between chunks of 4 and 6 elements: sqrt(4/10) and sqrt(6/10) of it. A
-     * gradient of ones has the norms 2 and sqrt(6), so it is clipped. A gradient of 0.1 is not
-     * clipped.
+     * The bound 2 on the norm is divided between chunks of 4 and 6 elements. The chunks get
+     * sqrt(4/10) and sqrt(6/10) of the bound. A gradient of ones has the norms 2 and sqrt(6) in the
+     * two chunks, so it is clipped. A gradient of 0.1 is not clipped.
      */
     const double sizes[] = {1, 0.1, INFINITY, NAN};
     for (size_t k = 0; k < PIECES; k++)

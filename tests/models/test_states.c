@@ -348,7 +348,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     x[3] = dsgd_values_constant(s->values, 0, s->rig->x);
     const size_t of_other = dsgd_values_evaluate(s->values, 3, 1, x, states);
     dsgd_value_release(s->values, x[3]);
-    /* the evaluation keeps its own references, so the test may release these */
+    /* the evaluation keeps its own references, so the test may release its references */
     for (uint32_t w = 0; w < 3; w++) {
         RELEASE(s, x[w], states[w]);
     }

@@ -900,7 +900,7 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3)
     }
     const size_t ticket = dsgd_values_evaluate(s->values, 4, 0, models, NULL);
     const size_t of_others = dsgd_values_evaluate(s->values, 4, 2, models, NULL);
-    /* the evaluations keep their own references, so the test may release these */
+    /* the evaluations keep their own references, so the test may release its references */
     release_all(s, 6 * n_pieces, models);
     const size_t of_mean = dsgd_values_evaluate(s->values, 1, 0, mean, NULL);
     const dsgd_evaluation a = dsgd_values_result(s->values, ticket);

@@ -235,9 +235,9 @@ static double gradient_bytes(const json_t *workload)
 }
 
 /**
- * All workers together send the bytes of the allreduce's algorithm. These are 2 (P - 1) vectors per
- * step, or P log2(P) vectors with recursive doubling. Workers that are ahead may have started one
- * more allreduce.
+ * Workers send the bytes of the allreduce's algorithm. All workers together send 2 (P - 1) vectors
+ * per step, or P log2(P) vectors with recursive doubling. Workers that are ahead may have started
+ * one more allreduce.
  */
 char *allreduces_send_their_bytes(const trial *t)
 {

@@ -210,8 +210,8 @@ static part value_of(source *s, const dsgd_option *o, int depth)
 }
 
 /**
- * Returns a mapping with all required options and some of the others. It has fewer options if the
- * table is long or deep in the tree.
+ * Returns a mapping with all required options and some of the other options. The mapping has fewer
+ * options if the table is long or deep in the tree.
  */
 static part mapping_of(source *s, const char *key, const dsgd_option *options, int depth)
 {

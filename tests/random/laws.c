@@ -11,7 +11,7 @@
 #include "tests/random/trial.h"
 
 /**
- * SimGrid treats times as equal if their difference in seconds is smaller than this. Successive
+ * SimGrid treats two times as equal if they differ by less than this number of seconds. Successive
  * messages and steps add up this error.
  */
 static const double simgrid_precision_s = 1e-12;

@@ -17,14 +17,14 @@ typedef enum verdict { HOLDS, REFUSED, BROKEN } verdict;
 verdict laws_check(const char *folder, const part *experiment, char **why);
 
 /**
- * Repairs an experiment that the program rejects: removes one part of it, or sets the number of
- * workers to 2, if the program then accepts the experiment.
+ * Repairs an experiment that the program rejects. Removes one part of the experiment, or sets the
+ * number of workers to 2, if the program then accepts the experiment.
  */
 void laws_mend(const char *folder, part *experiment);
 
 /**
- * Prints the number of experiments for which each law was checked so far, and the number of
- * experiments that broke it.
+ * Prints the number of experiments for which each law was checked. Also prints the number of
+ * experiments that broke the law.
  */
 void laws_tell(FILE *stream);
 

@@ -36,7 +36,7 @@ part *part_find(const part *mapping, const char *key);
 /** Sets a key of a mapping to a scalar. This replaces the key's current value. */
 void part_set(part *mapping, const char *key, const char *text);
 
-/** Returns the number of all parts below @p p. part_remove() removes number @p i of them. */
+/** Returns the number of all parts below @p p. part_remove() removes part number @p i. */
 size_t part_count(const part *p);
 void part_remove(part *p, size_t i);
 

@@ -74,7 +74,10 @@ char *trial_run_into(const trial *t, const char *name, const char *file, const c
     char *const arguments =
         dsgd_xprintf("run --force --progress off -o %s %s %s.yaml", name, options, file);
     const int exit_status = trial_run(t, &output, arguments);
-    /* If a worker fails, others may wait for ever. This is a valid result with exit status 5. */
+    /*
+     * If a worker fails, other workers may wait for ever. Such a run has the exit status 5, which
+     * is a valid result.
+     */
     if (exit_status == 0 || (exit_status == 5 && may_fail(t->experiment)))
         return NULL;
     char *const why = dsgd_xprintf("exit status %d: %s", exit_status, output);

@@ -330,8 +330,8 @@ TEST(loads_are_counted_per_nic_and_island_link)
 }
 
 /**
- * Each link is listed once. Tests a switch and a torus. The links of the torus are sorted by name,
- * so the first of several equal links is the same in every run.
+ * Tests on a switch and on a torus that each link is listed once. The links of the torus are sorted
+ * by name, so the first of several equal links is the same in every run.
  */
 TEST_RANGE(loads_are_listed_once_and_in_a_fixed_order, 0, 2)
 {
@@ -428,8 +428,8 @@ static uint32_t below(uint32_t n)
 }
 
 /**
- * Makes a sum over a group of workers, whose ranks differ only in the bits of @p group. Some
- * contributions are null, and some are older than others.
+ * Makes a sum over a group of workers. The ranks of the group differ only in the bits of @p group.
+ * Some contributions are null, and some contributions are older than others.
  */
 static dsgd_reduction *sum_of(rig *r, uint64_t number, dsgd_group group, int leader)
 {
@@ -494,8 +494,8 @@ TEST_RANGE(ages_counted_together_equal_ages_counted_singly, 0, 4)
 }
 
 /**
- * The last bin of the histogram counts all ages that are too large for it. The maximum is
- * nevertheless exact.
+ * The last bin of the histogram counts all ages that are larger than the other bins allow. The
+ * maximum age is nevertheless exact.
  */
 TEST(the_last_bin_counts_all_older_ages)
 {
@@ -515,8 +515,8 @@ TEST(the_last_bin_counts_all_older_ages)
 }
 
 /**
- * Ages of equal contributions are counted together, so the time does not depend on their number.
- * Only one use in thousands counts them one by one.
+ * Contributions of equal age are counted together, so the time does not depend on their number.
+ * Only one use in thousands counts the contributions one by one.
  */
 TEST_RANGE(ages_are_rarely_counted_singly, 0, 4)
 {

@@ -11,9 +11,9 @@
 
 /**
  * Allowed difference of times in seconds. SimGrid does not distinguish events within a nanosecond.
- * Messages of a few bytes therefore arrive too early in each round, for example 16 of them in
- * drop_compute's allgathers in a ring. The same holds for the parts of workers that an activation
- * reaches nanoseconds before another event.
+ * Messages of a few bytes therefore arrive too early in each round. For example, drop_compute's
+ * allgathers in a ring have 16 such messages. The parts of workers that an activation reaches
+ * nanoseconds before another event are also early.
  */
 static const double early_s = 1e-8;
 

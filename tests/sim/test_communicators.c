@@ -411,8 +411,8 @@ static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd
 }
 
 /**
- * Each member divides its share of a sum by another number. After the allgather, all members must
- * have, for each share, the value that its owner has computed.
+ * Each member divides its share of a sum by another number. The owner of a share is the member that
+ * computes it. After the allgather, all members must have the values that the owners have computed.
  */
 TEST(a_gathered_share_equals_the_share_of_its_owner)
 {

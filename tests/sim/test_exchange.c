@@ -147,7 +147,7 @@ TEST(a_stopping_worker_completes_its_current_piece)
 
 /**
  * The exchange of a piece takes 0.1 s, which is only overhead. Four concurrent exchanges take as
- * long as one.
+ * long as one exchange.
  */
 TEST(nonblocking_exchanges_run_concurrently)
 {

@@ -81,8 +81,8 @@ static int least(int a, int b)
 }
 
 /*
- * Returns the number of links on the shortest way from one place in a row or column to another. @p
- * board is the number of places on a board.
+ * Returns the number of links on the shortest way between two places of a row or column. @p board
+ * is the number of places on a board.
  */
 static int hops(int from, int to, int board)
 {
@@ -221,8 +221,8 @@ TEST(rings_by_dimension_take_their_closed_form)
 enum { GPUS = 32, RAILS = 8 };
 
 /*
- * On rails, no message of three kinds of collectives crosses from one rail to another: rings that
- * first run within nodes, recursive halving, and a tree over powers of two.
+ * On rails, some collectives send no message from one rail to another rail. These collectives are
+ * rings that first run within nodes, recursive halving, and a tree over powers of two.
  */
 TEST(rails_equal_a_full_tree_for_collectives_that_stay_on_them)
 {

@@ -214,7 +214,7 @@ static support_case *case_of(int verb)
 
 SUITE(fragments, "fragments", .seconds = 60);
 
-/** The loop variable _i selects the verb, and whether a local step precedes it. */
+/** The loop variable _i selects the verb, and whether a local step precedes the verb. */
 TEST_RANGE(verb_on_all_parts_equals_verb_on_the_whole, 0, 2 * N_VERBS)
 {
     support_case *c = case_of(_i / 2);
@@ -299,9 +299,10 @@ static const dsgd_algorithm gossiping_twice = {.about = {.name = "twice"},
                                                .work = gossip_twice_work};
 
 /**
- * Each of four pieces travels for 0.05 s, twice. One piece is ready every 0.125 s of the backward
- * pass. If the two exchanges follow piece by piece, only the exchanges of the last piece are
- * exposed. If whole vectors are exchanged twice, the second exchange of all pieces is exposed.
+ * Each of four pieces travels for 0.05 s in each of two exchanges. One piece becomes ready every
+ * 0.125 s of the backward pass. If the second exchange of a piece follows the first, only the
+ * exchanges of the last piece are exposed. If whole vectors are exchanged twice, the second
+ * exchange of all pieces is exposed.
  */
 TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
 {

@@ -472,8 +472,8 @@ TEST(rounds_may_have_different_steps_per_worker)
 }
 
 /**
- * Some workers continue after the end of the run until all waits are over. This must not change the
- * counts of the run.
+ * Some workers continue after the end of the run until all waits are over. The continued steps must
+ * not change the counts of the run.
  */
 TEST(nothing_counts_after_the_end)
 {

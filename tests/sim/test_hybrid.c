@@ -61,8 +61,8 @@ static const struct {
 } shapes[] = {{2, 1}, {2, 2}, {4, 4}, {4, 16}, {8, 32}, {16, 16}};
 
 /**
- * With D stages and N micro-batches, a step has N + D - 1 forward and backward passes, each of
- * which takes 1/(D N) of a GPU's step. With J jobs it has J N + D - 1 passes, or J (N + D - 1)
+ * With D stages and N micro-batches, a step has N + D - 1 forward and backward passes. Each pass
+ * takes 1/(D N) of a GPU's step. With J jobs, a step has J N + D - 1 passes, or J (N + D - 1)
  * passes if each job is flushed.
  */
 TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
@@ -248,7 +248,7 @@ TEST(imbalance_applies_to_each_host)
     /* the slow host is one of the two hosts of stage 1 of worker 1 */
     support_imbalance_number(c, "slow", "worker", 4 + 2);
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
-    /* The other host of this stage is now slow, too, which changes nothing. */
+    /* The other host of stage 1 is now slow, too, which changes nothing. */
     support_imbalance_number(c, "slow", "worker", 4 + 2 + 1);
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
     dsgd_platform_entry slow = {.first = 0, .count = 1, .speed = 0.25, .bandwidth = 1};
@@ -545,8 +545,8 @@ TEST(pieces_of_peers_are_ready_at_once)
 }
 
 /**
- * Each of very many hosts has chunks, so few channels are left for each. Different communicators
- * must still use different channels.
+ * The run has so many hosts that only few channels are left for the chunks of each host. Different
+ * communicators must still use different channels.
  */
 TEST(many_hosts_have_fewer_channels)
 {

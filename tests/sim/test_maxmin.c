@@ -121,8 +121,8 @@ static void make_late(support_case *c)
 }
 
 /**
- * Ends the run at a time at which no worker sends. A message at the very end could count in one run
- * and not in the other.
+ * Ends the run at a time at which no worker sends. A message at the end of a run could count in one
+ * run and not in the other run.
  */
 static void make_short(support_case *c)
 {

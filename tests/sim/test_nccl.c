@@ -430,8 +430,8 @@ TEST(workers_that_wait_in_a_collective_are_slowed)
 }
 
 /**
- * Each collective starts after its launch and the copies of a half, which take time of the GPU. A
- * single worker has only these costs.
+ * Each collective starts after its launch and after the copies of a half of the vector. The launch
+ * and the copies take time of the GPU. A single worker has only these costs.
  */
 TEST_RANGE(launches_and_copies_keep_a_gpu_from_computing, 0, 2)
 {

@@ -144,7 +144,7 @@ TEST_RANGE(a_partial_call_costs_its_caller_per_piece, 0, 2)
 
 /**
  * Each message of the library of partial collectives takes a turn, also in sums over all workers.
- * It needs no rendezvous.
+ * Such a message needs no rendezvous.
  */
 TEST(a_message_of_the_library_of_partial_collectives_takes_a_turn)
 {

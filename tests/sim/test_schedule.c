@@ -54,8 +54,8 @@ static void run(trial *t)
 }
 
 /*
- * Runs a pipeline with equal stages. f and b are the seconds of a forward and a backward pass. w is
- * the part of b that schedule zero_bubble separates.
+ * Runs a pipeline with equal stages. A forward pass takes f seconds, and a backward pass takes b
+ * seconds. The schedule zero_bubble separates w of these b seconds.
  */
 static void run_even(trial *t, double f, double b, double w)
 {
@@ -317,7 +317,8 @@ TEST_RANGE(tasks_begin_as_soon_as_they_can, 0, DSGD_PIPELINE_ORDERED)
 
 /*
  * GPipe is a flow shop of N equal jobs. For the forward passes, the makespan contains each stage
- * once and the slowest stage N - 1 additional times. The same holds for the backward passes.
+ * once and the slowest stage N - 1 additional times. For the backward passes, the makespan contains
+ * the stages in the same way.
  */
 TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
 {
@@ -387,10 +388,11 @@ TEST_RANGE(equal_peers_take_the_time_of_parallel_pipelines, 1, 5)
 }
 
 /*
- * One of K peers takes s times as long as the others. Its stage finishes K - 1 + 1 / s
- * micro-batches in the time in which another peer finishes one. The pipeline takes the time of this
- * stage, plus the way in and out and one micro-batch of the slow peer. With fixed pipelines
- * instead, one pipeline of N / K micro-batches takes s times as long, and all wait for it.
+ * One of K peers takes s times as long as the other peers. Its stage finishes K - 1 + 1 / s micro-
+ * batches in the time in which another peer finishes one micro-batch. The pipeline takes the time
+ * of this stage, the time to fill and drain, and the time of one micro-batch at the slow peer. With
+ * fixed pipelines instead, one pipeline of N / K micro-batches takes s times as long, and all
+ * pipelines wait for it.
  */
 TEST_RANGE(a_slow_peer_reduces_its_stage_by_its_own_speed, 0, 4)
 {
@@ -490,9 +492,10 @@ TEST_RANGE(peers_share_the_work_of_an_absent_peer, 2, 6)
 }
 
 /*
- * One of two peers of a single stage fails. All its work is repeated, so the other peer does all
- * work. The other peer continues when the failure is detected, or when its own half is done,
- * whichever is later. A failure after the end of the step loses nothing.
+ * One of two peers of a single stage fails. All work of the failed peer is repeated, so the other
+ * peer does all work. The other peer continues at the later of two times. One is the detection of
+ * the failure, and the other is the end of its own half. A failure after the end of the step loses
+ * nothing.
  */
 TEST_RANGE(work_of_a_failed_peer_is_repeated, 1, 40)
 {

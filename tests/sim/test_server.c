@@ -11,8 +11,8 @@
 SUITE(server, "server", .seconds = 60);
 
 /**
- * A push takes the time of its message and of the answer that acknowledges it. With several pieces,
- * the answers travel at the same time as later pushes, so only the last answer adds time.
+ * A push takes the time of its message plus the time of the answer. With several pieces, the
+ * answers travel at the same time as later pushes, so only the last answer adds time.
  */
 TEST_RANGE(a_push_and_its_answer_take_their_closed_form, 1, 9)
 {
@@ -27,8 +27,9 @@ TEST_RANGE(a_push_and_its_answer_take_their_closed_form, 1, 9)
 }
 
 /**
- * Two workers push at once. The server receives and adds one push after the other. It answers the
- * first push while it receives the second, whose latency overlaps with the first push.
+ * Two workers push at once. The server receives and adds one push after the other. The server
+ * answers the first push while it receives the second push, whose latency overlaps with the first
+ * push.
  */
 TEST(pushes_and_answers_take_turns_at_a_server)
 {

@@ -57,8 +57,8 @@ TEST_RANGE(a_message_waits_for_a_slow_link, 0, 3 * 3)
 }
 
 /**
- * Each of a worker's two hosts sends one half of the message. The link of the second host is half
- * as fast, so its half takes as long as a whole message over one link.
+ * Each of a worker's two hosts sends one half of the message. The link of the second host has half
+ * of the bandwidth. The half on this link therefore takes as long as a whole message over one link.
  */
 TEST_RANGE(a_worker_link_event_slows_all_its_hosts, 0, 2)
 {

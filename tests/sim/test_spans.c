@@ -85,8 +85,8 @@ TEST(activations_are_of_the_piece_and_version_that_they_begin)
 }
 
 /**
- * The vector that the root sends: zeros that no worker has made (ZEROS), the root's model after the
- * local step (NEW), or its model before the local step (OLD).
+ * Kind of vector that the root sends. ZEROS is a vector of zeros that no worker has made. NEW is
+ * the root's model after the local step, and OLD is the root's model before the local step.
  */
 static enum { ZEROS, NEW, OLD } sent;
 

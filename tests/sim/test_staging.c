@@ -88,9 +88,9 @@ static void ask_each_other_work(dsgd_node *self)
 TEST_ALGORITHM(asking_each_other, .work = ask_each_other_work, .assist = ask_assist);
 
 /**
- * Each worker copies out its request and, when the other's request arrives, its answer. The
- * received request is copied back before the received answer. All copies in one direction share an
- * engine.
+ * Each worker copies its request to host memory. When the request of the other worker arrives, it
+ * also copies its answer. The received request is copied back before the received answer. All
+ * copies in one direction share an engine.
  */
 TEST(answers_and_questions_share_an_engine_in_each_direction)
 {
@@ -168,7 +168,7 @@ TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
      * s.
      */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 0.875 + 2 * overhead, 1e-4);
-    tensors[0].uses = 1; /* now the work of a piece is proportional to its bytes */
+    tensors[0].uses = 1; /* with these uses, the work of a piece is proportional to its bytes */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 0.75 + 2 * overhead, 1e-4);
     tensors[0].uses = 0;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 1 + overhead, 1e-4);

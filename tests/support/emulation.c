@@ -492,8 +492,8 @@ static void use_sum(emulation *e, int worker, size_t piece, long skipped_steps)
 }
 
 /**
- * Returns the number of steps between (and excluding) @p from and @p to that have no version,
- * because all workers synchronise in them.
+ * Returns the number of steps between (and excluding) @p from and @p to that have no version. A
+ * step has no version if all workers synchronise in it.
  */
 static long without_version(long from, long to, long period)
 {

@@ -138,7 +138,8 @@ typedef struct emulation_wagma_options {
      */
     bool cta;
     /*
-     * if true, only late workers take (sum + own model) / (S + 1); if false, every worker takes it
+     * if true, only late workers take (sum + own model) / (S + 1); if false, every worker takes
+     * this mean
      */
     bool late_check;
     /* if true, the groups change with each step; if false, the groups of step 0 remain */

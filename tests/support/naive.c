@@ -10,7 +10,7 @@ typedef struct place {
     const long double *w; /* the layer's parameters */
     const long double *in, *other;
     long double *out;
-    uint32_t length; /* number of rows of the sequence that count; only an LSTM uses it */
+    uint32_t length; /* number of rows of the sequence that count, which only an LSTM uses */
 } place;
 
 static long double sigmoid(long double z)

@@ -177,9 +177,9 @@ void oracle_easgd(const oracle_problem *p, double alpha, long period, double del
 }
 
 /**
- * An outer optimizer. @p old contains the model at the start of a round, and @p mean the mean of
- * the workers' models at the end of the round. The function updates the optimizer state @p u, and
- * stores the next model in @p old.
+ * An outer optimizer. At the start of a round, the model is @p old. The mean of the workers' models
+ * at the end of the round is @p mean. The function updates the optimizer state @p u, and stores the
+ * next model in @p old.
  */
 typedef void outer_step(const oracle_problem *p, double rate, double momentum, const double *mean,
                         double *u, double *old);

@@ -9,7 +9,10 @@
 
 #include "tests/support/oracle.h"
 
-/** Identifies a compressed value. Stochastic compressions derive their random numbers from it. */
+/**
+ * Identifies a compressed value. Stochastic compressions derive their random numbers from this
+ * identity.
+ */
 typedef struct oracle_place {
     int worker; /* rank of the worker that compresses, or -1 if all workers draw the same numbers */
     long step; /* number of the step; if a sum is compressed, number of the sum */

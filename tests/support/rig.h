@@ -73,8 +73,8 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces);
 double rig_number(uint64_t salt, uint64_t i);
 
 /**
- * Returns parameters for the model of a spec: the options of the spec, and defaults for the others.
- * The memory is kept until the process ends.
+ * Returns parameters for the model of a spec. The spec sets some options, and all other options
+ * have their defaults. The memory is kept until the process ends.
  */
 void *rig_params(const rig_spec *spec);
 

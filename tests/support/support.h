@@ -189,7 +189,7 @@ void support_function_aborts(void (*function)(const void *argument), const void 
 
 /**
  * The outcome of the current simulation, in the simulating process. Algorithms of a test store
- * notes in it.
+ * notes in this outcome.
  */
 extern support_outcome *support_current;
 
