@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /**
- * The purpose of a draw. The numbers determine the results of runs: append new purposes, and never
- * renumber them.
+ * The purpose of a draw. The numbers of the purposes determine the results of runs. Append new
+ * purposes, and never renumber them.
  */
 typedef enum dsgd_purpose {
     DSGD_DRAW_SAMPLES = 1, /* draws for the order of the samples in an epoch */

@@ -143,8 +143,8 @@ __device__ tensors tensors_of(const image &p, const replica &r, uint32_t first)
 }
 
 /**
- * Place of a number in an image. split_place() computes it from index *e and leaves the index of
- * the sample in *e.
+ * Place of a number in an image. split_place() computes the place from index *e, and stores the
+ * index of the sample in *e.
  */
 struct place {
     uint32_t column, x, y;

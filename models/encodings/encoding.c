@@ -169,7 +169,7 @@ typedef struct rounding_params {
     int64_t bits; /* bits per element, for UNIFORM */
     int64_t levels; /* number of quantisation levels, for STOCHASTIC */
     int64_t block; /* number of elements per block; 0 means that the whole chunk is one block */
-    bool damped; /* whether sent values are multiplied by 1 / (1 + v), for STOCHASTIC */
+    bool damped; /* true if sent values are multiplied by 1 / (1 + v), for STOCHASTIC */
 } rounding_params;
 
 /** Returns a bound of the relative squared error of STOCHASTIC. */

@@ -158,7 +158,7 @@ typedef struct dsgd_batch {
     node_kind kind;
     size_t n, room;
     dsgd_value_node **nodes; /* nodes of the batch; n entries */
-    bool *finite; /* whether the result of each node is finite; n entries */
+    bool *finite; /* true for each node whose result is finite; n entries */
     union {
         dsgd_gradient_op *gradients;
         dsgd_update_op *updates;

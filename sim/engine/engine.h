@@ -317,7 +317,8 @@ static inline void dsgd_finish(dsgd_engine *engine)
 {
     if (engine->finished)
         return;
-    engine->finished = true; /* set now, because other actors may still run at this virtual time */
+    engine->finished = true; /* `finished` is set now, because other actors may still run at this
+                              * virtual time */
     dsgd_semaphore_post(engine->end_semaphore);
 }
 

@@ -155,7 +155,9 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
         const dsgd_stream stream = stream_of(engine);
         learning->sampler = dsgd_sampler_new(&stream);
     }
-    /* the run opened the data only because the imbalance needs the samples' lengths */
+    /*
+     * in this case, the run opened the data only because the imbalance needs the samples' lengths
+     */
     if (!computes)
         return DSGD_OK;
     /*

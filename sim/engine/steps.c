@@ -40,7 +40,7 @@ static void count_step(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const dsgd_until *const until = &engine->config->until;
-    /* false if another worker ended the run at this virtual time */
+    /* false if another worker has already ended the run at this virtual time */
     const bool counts = !engine->finished;
     if (!counts)
         stay_after_end(w);

@@ -221,7 +221,7 @@ static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
     const dsgd_value sum = dsgd_combined(w, k, update->a, update->y->piece[k].value, update->b,
                                          x->value, update->divisor);
     dsgd_vector_update(update->y, k, sum, dsgd_local_steps(w, k));
-    /* only gradients have ages to sum; the model is not a gradient */
+    /* the model has no ages to sum, because only gradients have ages */
     if (update->y->whole != w->learner.model)
         update->y->history[k] = sum_of_histories(update->y->history[k], update->x->history[k]);
 }

@@ -66,7 +66,7 @@ typedef struct dsgd_schedule {
         double end_s; /* end of the member's part, known when all have arrived; -INFINITY while
                        * its channel waits for it */
         int to, from; /* rank of the host that gets the member's stream, and of the host whose
-                         stream the member gets; -1 if the member has no stream */
+                       * stream the member gets; -1 if the member has no stream */
         enum { NOT_SENT, WAITS, UNDER_WAY } stream;
         double started_s;
     } member[]; /* [plan.n] state of each member */

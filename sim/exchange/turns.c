@@ -80,9 +80,9 @@ static void await_turn(struct dsgd_turns *turns, double at_s)
 
 /**
  * Channels that arrive within this number of seconds arrive at one instant. The number is greater
- * than rounding errors and the resolution of SimGrid. A channel waits twice as long before it
- * sends. If it waited for just this time, two channels could differ by it, only because one of them
- * has waited.
+ * than rounding errors and the resolution of SimGrid. A channel waits twice this time before it
+ * sends. If it waited only this time, the arrivals of two channels could differ by this time only
+ * because one of them has waited.
  */
 static const double instant_s = 5e-12;
 

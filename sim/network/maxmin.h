@@ -41,8 +41,8 @@ typedef struct dsgd_flow {
     dsgd_pipe **pipe; /* [n_pipes] pipes that the flow passes, at least 1; a pipe may occur twice */
     size_t *place; /* [n_pipes] index of this flow in the list of flows of each pipe */
     size_t n_pipes;
-    double weight; /* weight of the flow: the flows of a full pipe share it in proportion to
-                    * their weights */
+    double weight; /* weight of the flow; the flows of a full pipe share its bandwidth in proportion
+                    * to their weights */
     double limit_bytes_per_s; /* largest rate of the flow in B/s; INFINITY if the flow has no
                                * limit of its own */
     const double *factor; /* factor that multiplies the limit and may change during the run; NULL
