@@ -67,7 +67,7 @@ static const struct {
     {"backup_workers", "A fast worker may take two tokens of one step and then counts twice"},
     {"backup_workers", "one slow worker of 8 with b = 1 makes a step last 1.5 times as long"},
     {"a_psgd", "in the released code the answer may leave before"},
-    {"ssp", "The program has only one server. If several"},
+    {"ssp", "The program has only one server"},
     {"ssp", "In the paper, a worker reads a cache that may be s steps old"},
     {"hierarchical", "The paper also has local steps between two averages of a cluster"},
     {"ok_topk", "the paper sends P − 1 messages, one to each region"},
