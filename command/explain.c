@@ -1,6 +1,6 @@
 /**
  * @file explain.c
- * Reads the command line of `dsgd explain`.
+ * Implements the command line of `dsgd explain`.
  */
 #include "command/trace/explain.h"
 
@@ -47,11 +47,14 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-/** Reports an unknown algorithm if a word is neither a file nor a folder. */
+/**
+ * Returns an error about an unknown algorithm if a word is neither an algorithm, a file nor a
+ * folder.
+ */
 static dsgd_status check_source(const char *source, dsgd_error *error)
 {
     struct stat facts;
-    /* The file's reader prints a more precise error. */
+    /* If the source looks like a file, the file's reader prints a more precise error. */
     if (stat(source, &facts) == 0 || strpbrk(source, "./") != NULL)
         return DSGD_OK;
     return dsgd_refuse(error,

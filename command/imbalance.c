@@ -1,6 +1,7 @@
 /**
  * @file imbalance.c
- * `dsgd imbalance fit`: fits entries of an experiment's imbalance to measured step times.
+ * Implements `dsgd imbalance fit`. It fits imbalance entries of an experiment to measured step
+ * times.
  */
 #include "base/file.h"
 #include "base/json.h"
@@ -12,7 +13,7 @@
 typedef struct arguments {
     dsgd_operands words;
     const char *column, *folder;
-    int unit; /* unit of the step times; 0 if the column's name contains the unit */
+    int unit; /* unit of the step times; 0 if the name of the column contains the unit */
 } arguments;
 
 static void print_entries(const dsgd_steps *m)
@@ -22,7 +23,7 @@ static void print_entries(const dsgd_steps *m)
         "# %s.\nimbalance: # %s, the best fit\n%s\nimbalance: # as measured\n%s"
         "\n# or the same steps, in the same order, of the same workers:\n",
         m->mean_s, m->file, dsgd_steps_title(&m->fits[0]), dsgd_steps_entries(m, false),
-        /* Print the measured quantiles too, because they are more exact than any fit. */
+        /* Also print the measured quantiles, because they are more exact than any fit. */
         dsgd_steps_entries(m, true));
     if (m->can_replay)
         printf("# - {kind: replay, file: %s}\n", dsgd_yaml_word(m->file));
@@ -32,7 +33,8 @@ static void print_entries(const dsgd_steps *m)
 }
 
 /**
- * Writes measured and fitted quantiles side by side, one row per measured value, up to 2000 rows.
+ * Writes a table of measured and fitted quantiles, one row per measured value, with at most 2000
+ * rows.
  */
 static dsgd_status write_quantiles(const dsgd_steps *m, const char *folder, dsgd_error *error)
 {

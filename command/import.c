@@ -1,7 +1,7 @@
 /**
  * @file import.c
- * Implements `dsgd import`: creates an experiment from the logs and profiles of a user's machine
- * and job.
+ * Implements `dsgd import`. It makes an experiment from logs and profiles of a user's machine and
+ * job.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -19,8 +19,8 @@ typedef struct arguments {
 } arguments;
 
 /**
- * All readers, in the order in which they receive files. The last readers search for their tables
- * in any text.
+ * All readers, in the order in which files are offered to them. The last readers search for their
+ * tables in any text.
  */
 const dsgd_import_reader *const dsgd_import_readers[DSGD_IMPORT_READERS] = {
     &dsgd_import_kineto,   &dsgd_import_step_times, &dsgd_import_topology, &dsgd_import_slurm,
@@ -34,7 +34,7 @@ typedef struct work {
     void *states[DSGD_IMPORT_READERS];
     bool found[DSGD_IMPORT_READERS];
     dsgd_columns recognised;
-    /* error of the first skipped file; empty if no file was skipped */
+    /* error for the first skipped file; empty if no file was skipped */
     dsgd_error refused;
     dsgd_status why;
 } work;
@@ -47,7 +47,10 @@ static void note(work *w, const char *path, const char *what, const char *gave)
     dsgd_columns_put(&w->recognised, "gives", "%s", gave);
 }
 
-/** Offers a file to the readers. A reader that rejects the file keeps its state. */
+/**
+ * Offers a file to the readers one after another. If a reader rejects the file, its state does not
+ * change.
+ */
 static dsgd_status offer(work *w, const char *path, const char *head, dsgd_error *error)
 {
     for (int i = 0; i < DSGD_IMPORT_READERS && w->in.gave == NULL; i++) {
@@ -85,8 +88,8 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
                            path);
     DSGD_TRY(dsgd_import_inflate(path, HEAD, &head, &n, error));
     w->in.gave = NULL;
-    if (memmem(head, n, "\0\0\0", 4) == NULL) /* Skip binary files, for example checkpoints of
-                                               * gigabytes. */
+    if (memmem(head, n, "\0\0\0", 4) == NULL) /* Skip binary files, for example checkpoints with a
+                                               * size of gigabytes. */
         DSGD_TRY(offer(w, path, head, error));
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
         dsgd_append(&kinds, "\n  - %s", dsgd_import_readers[i]->gives);
@@ -100,8 +103,8 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
 }
 
 /**
- * Reads a file in a folder. If a reader rejects the file, reports and skips the file, because the
- * other files may suffice.
+ * Reads a file that a folder contains. If a reader rejects the file, prints a message and skips the
+ * file, because the other files may be sufficient.
  */
 static dsgd_status try_file(work *w, const char *path)
 {
@@ -118,8 +121,8 @@ static dsgd_status try_file(work *w, const char *path)
 }
 
 /**
- * Reads a file or a folder. @p depth is the nesting depth of folders: 0 for a path that the user
- * names. Such a path must be importable.
+ * Reads a file or a folder. @p depth is the nesting depth of folders; it is 0 for a path that the
+ * user gives. It is an error if such a path contains nothing that can be imported.
  */
 static dsgd_status read_path(work *w, const char *path, int depth, dsgd_error *error)
 {

@@ -20,7 +20,9 @@ static bool has_keys(const dsgd_option *o)
     return o->kind == DSGD_STRUCT || o->kind == DSGD_STRUCTS;
 }
 
-/** Returns one option per kind of file. Only values in an experiment file can be swept. */
+/**
+ * Returns a table with one option per kind of file. Only values in an experiment file can be swept.
+ */
 static const dsgd_option *files(void)
 {
     static const dsgd_option rows[] = {
@@ -109,7 +111,10 @@ void dsgd_keys_print(const dsgd_option *options, int indent)
             dsgd_print_text(key, indent + OPTION_WIDTH + 5,
                             "none; the shipped entry that these values change");
         }
-        /* An option of an algorithm that refines an outer mapping has the keys of that mapping. */
+        /*
+         * If an option of an algorithm refines an outer mapping, its keys are the keys of that
+         * mapping.
+         */
         dsgd_keys_print(o->refines ? NULL : o->fields, indent + 4);
     }
 }
@@ -129,7 +134,10 @@ void dsgd_keys_describe(const dsgd_option *keys)
     dsgd_keys_print(has_keys(keys) ? keys->fields : rows, 2);
 }
 
-/** Prints one cell of a Markdown table, with @p around on both sides. Escapes each `|`. */
+/**
+ * Prints one cell of a Markdown table. Prints @p around before and after the text. Escapes each
+ * `|`.
+ */
 static void print_cell(const char *text, const char *around)
 {
     printf("| %s", around);
@@ -157,12 +165,12 @@ void dsgd_keys_markdown(const dsgd_option *keys)
 /* --- JSON Schema ------------------------------------------------------------------------------ */
 
 /**
- * A JSON Schema under construction. Its parts have names, because an option table can contain
+ * A JSON Schema that is being built. Its parts have names, because an option table can contain
  * itself.
  */
 typedef struct draft {
     json_t *definitions;
-    bool sweeps; /* true if any value of the file can be a sweep */
+    bool sweeps; /* true if values of the file can be sweeps */
     struct part {
         const void *table; /* option table or registry that this part describes */
         bool refines;
@@ -190,7 +198,7 @@ static json_t *reference(draft *d, const dsgd_option *o)
                                ? dsgd_xstrdup(o->name)
                                : dsgd_xprintf("%s-%zu", o->name, k);
         d->parts[d->n_parts++] = (struct part){table, o->refines, name};
-        /* Reserve the name, because the table can contain itself. */
+        /* Reserve the name of this schema now, because the table can contain itself. */
         json_object_set_new(d->definitions, name, json_null());
         json_object_set_new(d->definitions, name,
                             picks ? entry_schema(d, o) : mapping_schema(d, o));
@@ -207,8 +215,8 @@ static json_t *words_schema(const char *const *words)
 }
 
 /**
- * Adds two alternatives to a schema: a number within limits, and a text of a number with or without
- * a unit.
+ * Adds two alternatives to a schema: a number within limits, and a text that contains a number with
+ * or without a unit.
  */
 static void add_number(json_t *any, const dsgd_option *o)
 {
@@ -223,12 +231,12 @@ static void add_number(json_t *any, const dsgd_option *o)
     json_array_append_new(any, json_pack("{s: s, s: s}", "type", "string", "pattern", pattern));
 }
 
-static json_t *text_schema(void) /* Numbers and truth values are valid texts too. */
+static json_t *text_schema(void) /* A number or a truth value is also a valid text. */
 {
     return json_pack("{s: [s, s, s]}", "type", "string", "number", "boolean");
 }
 
-/** Returns a schema that accepts any of the given alternatives. */
+/** Returns a schema that accepts any one of the given alternatives. */
 static json_t *any_of(json_t *any)
 {
     if (json_array_size(any) != 1)
@@ -241,7 +249,7 @@ static json_t *list_schema(json_t *items)
     return json_pack("{s: s, s: o}", "type", "array", "items", items);
 }
 
-/** Returns a schema that accepts a value or a sweep over such values. */
+/** Returns a schema that accepts a value, or a sweep over several such values. */
 static json_t *or_swept(const draft *d, json_t *schema)
 {
     if (!d->sweeps)
@@ -293,7 +301,7 @@ static json_t *alternatives(draft *d, const dsgd_option *o)
                                              "additionalProperties", or_swept(d, any_of(numbers))));
         break;
     }
-    default: /* DSGD_STRUCT, DSGD_STRUCTS, DSGD_SPEC, DSGD_SPECS and DSGD_CHOICE */
+    default: /* the kinds DSGD_STRUCT, DSGD_STRUCTS, DSGD_SPEC, DSGD_SPECS and DSGD_CHOICE */
         if (o->shipped != NULL)
             json_array_append_new(any, json_pack("{s: s}", "type", "string"));
         if (o->kind != DSGD_CHOICE)
@@ -345,8 +353,8 @@ static json_t *object_schema(json_t *properties)
 }
 
 /**
- * Returns the schema of a mapping of keys. If an outer mapping or a shipped entry supplies the
- * other keys, no key is required.
+ * Returns the schema of a mapping of keys. No key is required if an outer mapping or a shipped
+ * entry supplies the missing keys.
  */
 static json_t *mapping_schema(draft *d, const dsgd_option *o)
 {
@@ -369,7 +377,10 @@ static json_t *mapping_schema(draft *d, const dsgd_option *o)
     return schema;
 }
 
-/** Returns the schema of a registry entry: its name, or a mapping of its name and options. */
+/**
+ * Returns the schema of a registry entry. The entry is a name, or a mapping with its name and
+ * options.
+ */
 static json_t *entry_schema(draft *d, const dsgd_option *o)
 {
     json_t *const any = json_array(), *const names = json_array();
@@ -382,7 +393,7 @@ static json_t *entry_schema(draft *d, const dsgd_option *o)
             json_pack("{s: s, s: s?}", "const", (*about)->name, "description", (*about)->summary));
         add_keys(d, o->fields, properties, required);
         add_keys(d, (*about)->options, properties, required);
-        bool needs = false; /* true if the entry has required options, so that its name is not
+        bool needs = false; /* true if the entry has required options, so that the name is not
                              * sufficient */
         for (const dsgd_option *k = (*about)->options; k != NULL && k->name != NULL; k++)
             needs = needs || k->required;
@@ -403,8 +414,8 @@ dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error)
                         json_string("https://json-schema.org/draft/2020-12/schema"));
     json_object_set_new(schema, "title", json_string(keys->name));
     /*
-     * A sweep can have a range instead of a list. The range's reader checks that its ends are
-     * numbers.
+     * A sweep can have a range instead of a list. The function that reads the range checks that its
+     * ends are numbers.
      */
     json_t *const ends = json_pack("[s, s]", "number", "string");
     json_t *const range = json_pack(

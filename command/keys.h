@@ -1,6 +1,7 @@
 /**
  * @file keys.h
- * Describes the keys of files. The descriptions come from the option tables that read these files.
+ * Describes the keys of files. The descriptions are made from the option tables that read these
+ * files.
  */
 #pragma once
 
@@ -8,21 +9,22 @@
 #include "base/status.h"
 
 /**
- * Prints the keys of an option table with defaults, units, limits and meanings, and all nested
- * keys. @p options may be NULL.
+ * Prints the keys of an option table and all nested keys, with defaults, units, limits and
+ * meanings. @p options may be NULL.
  */
 void dsgd_keys_print(const dsgd_option *options, int indent);
 
 /**
- * Returns the keys of a file (`experiment`, `platform`, `workload`, `imbalance` or `task`) or of a
- * key of an experiment, such as `learn.optimizer`. Returns NULL if @p path is unknown.
+ * Returns the keys of a file: `experiment`, `platform`, `workload`, `imbalance` or `task`. @p path
+ * can also be a key of an experiment, such as `learn.optimizer`. Returns NULL if @p path is
+ * unknown.
  */
 const dsgd_option *dsgd_keys_of(const char *path);
 
 /** Prints a description of the keys that dsgd_keys_of() returned. */
 void dsgd_keys_describe(const dsgd_option *keys);
 
-/** Prints keys as a Markdown table of key, default and meaning, without nested keys. */
+/** Prints keys as a Markdown table with the columns key, default and meaning. Omits nested keys. */
 void dsgd_keys_markdown(const dsgd_option *keys);
 
 /** Prints the JSON Schema (draft 2020-12) of keys. */

@@ -1,6 +1,6 @@
 /**
  * @file list.c
- * Implements `dsgd list` and `dsgd describe`, which print registries and shipped files.
+ * Implements `dsgd list` and `dsgd describe`. They print registries and shipped files.
  */
 #include "base/child.h"
 #include "base/csv.h"
@@ -21,10 +21,10 @@
 #include "traces/imbalance.h"
 #include "traces/shapes/shape.h"
 
-/** One kind of entries, in a registry or in a folder of files. */
+/** One kind of entries. The entries are in a registry or in a folder of files. */
 typedef struct family {
     const char *plural, *singular;
-    /* registry of the entries; NULL if only files contain them */
+    /* registry of the entries; NULL if the entries are only files */
     const dsgd_entry *const *registry;
     /* folder of the files, relative to the data folder; NULL if the kind has no files */
     const char *folder;
@@ -40,7 +40,7 @@ static void print_wrapped(const char *heading, int indent, const char *text)
     dsgd_print_wrapped(stdout, heading, indent, DSGD_TEXT_WIDTH, text);
 }
 
-/** List of names with their summaries. */
+/** A list of names with their summaries. */
 typedef struct listing {
     dsgd_entry *v; /* array of n names with summaries */
     size_t n;
@@ -61,7 +61,7 @@ static void print_listing(const listing *l)
         print_wrapped(dsgd_xprintf("%-*s  ", width, l->v[i].name), width + 2, l->v[i].summary);
 }
 
-/** Returns the first sentence of the comment in a figure's script. */
+/** Returns the first sentence of the comment at the start of a figure's script. */
 static const char *first_sentence(const char *figure)
 {
     char *caption = NULL;
@@ -70,7 +70,7 @@ static const char *first_sentence(const char *figure)
     return end == NULL ? caption : dsgd_xprintf("%.*s.", (int)(end - caption), caption);
 }
 
-/** Returns the summary of a shipped file, or the error if the file cannot be read. */
+/** Returns the summary of a shipped file. Returns the error message if the file cannot be read. */
 static const char *summary_of(const family *f, const char *name)
 {
     dsgd_config *config = NULL;
@@ -114,7 +114,7 @@ static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arg
     return dsgd_plugins_load(&a->plugins, error);
 }
 
-/** Lists the devices of this machine that can compute gradients. */
+/** Prints the devices of this machine that can compute gradients. */
 static void list_devices(void)
 {
     dsgd_error why = {""};
@@ -131,14 +131,16 @@ static void list_devices(void)
 
 enum { DOC_INDENT = 12 };
 
-/* The example run in which messages are counted: number of workers, and steps per worker. */
+/*
+ * number of workers, and numbers of steps per worker, in the example run whose messages are counted
+ */
 enum { SENDERS = 64, WARM_UP_STEPS = 16, COUNTED_STEPS = 48 };
 
 typedef struct sent {
     double messages, bytes;
 } sent;
 
-/** Simulates a run in a child process, and stores the total traffic of all workers in @p report. */
+/** Simulates a run in a child process. Stores the total traffic of all workers in @p report. */
 static dsgd_status simulate_senders(const void *config, void *report, dsgd_error *error)
 {
     dsgd_run_result result;
@@ -148,9 +150,9 @@ static dsgd_status simulate_senders(const void *config, void *report, dsgd_error
 }
 
 /**
- * Counts the traffic of a run in which each worker makes @p steps steps. If a worker that is
- * finished blocks other workers, the run ends after @p steps steps on average instead. Returns
- * false if the run is rejected.
+ * Counts the traffic of a run in which each worker makes @p steps steps. If a worker that has
+ * finished blocks other workers, the run ends when workers have made @p steps steps on average.
+ * Returns false if the run is rejected.
  */
 static bool count_sent(dsgd_run_config config, int64_t steps, sent *all)
 {
@@ -164,9 +166,9 @@ static bool count_sent(dsgd_run_config config, int64_t steps, sent *all)
 }
 
 /**
- * Prints the traffic of an algorithm with its default options, counted in a run. Prints nothing if
- * the algorithm rejects the run. The counted steps follow a warm-up, and are a multiple of the
- * algorithm's period.
+ * Prints the traffic of an algorithm with its default options, counted in an example run. Prints
+ * nothing if the algorithm rejects this run. The counted steps follow a warm-up. Their number is a
+ * multiple of the algorithm's period.
  */
 static void print_sent(const char *algorithm)
 {
@@ -224,13 +226,14 @@ static void print_doc(const dsgd_algorithm *a)
 }
 
 /*
- * Number of random steps for one line of a description. The printed numbers are exact to about 1 %.
+ * number of random steps for one line of a description; the printed numbers are then exact to about
+ * 1 %
  */
 enum { STATISTICS_DRAWS = 1 << 17 };
 
 /**
  * Computes statistics of the step times of @p workers workers. Returns false if the imbalance
- * rejects this number of workers or depends on the training samples.
+ * rejects this number of workers or needs the training samples.
  */
 static bool step_statistics(const dsgd_specs *entries, double base_s, int workers,
                             dsgd_step_statistics *statistics)
@@ -245,7 +248,7 @@ static bool step_statistics(const dsgd_specs *entries, double base_s, int worker
     return known;
 }
 
-/** Prints the entries of a shipped imbalance set with their comments, exactly as in the file. */
+/** Prints the entries of a shipped imbalance set with their comments, as the file contains them. */
 static void print_entries(const family *f, const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
@@ -318,7 +321,7 @@ static dsgd_status describe_entry(const family *f, const char *name, dsgd_error 
 static dsgd_status describe_as_markdown(const family *f, const char *name, dsgd_error *error)
 {
     const dsgd_entry *const about = dsgd_entry_find(f->registry, name);
-    /* describe_entry() reports the unknown name. */
+    /* If the name is unknown, describe_entry() returns an error. */
     if (about == NULL)
         return describe_entry(f, name, error);
     if (about->options == NULL)
@@ -328,7 +331,7 @@ static dsgd_status describe_as_markdown(const family *f, const char *name, dsgd_
     return DSGD_OK;
 }
 
-/** Indent of the facts of a workload or platform, in characters. */
+/** indent for the facts about a workload or platform, in characters */
 enum { FACT_INDENT = 22 };
 
 static dsgd_status describe_workload(const family *f, const char *name, dsgd_error *error)
@@ -444,7 +447,7 @@ static dsgd_status describe_figure(const family *f, const char *name, dsgd_error
 static const family families[] = {FAMILIES(X)};
 #undef X
 
-/** The plurals of all kinds, for help texts. */
+/** plurals of all kinds, for help texts */
 #define NAME(plural, ...) plural ", "
 #define FAMILY_NAMES FAMILIES(NAME)
 

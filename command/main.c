@@ -1,6 +1,6 @@
 /**
  * @file main.c
- * Runs the sub-command. Only main() prints errors and exits.
+ * Executes the sub-command of the command line. Only main() prints errors and exits.
  */
 #include <argp.h>
 

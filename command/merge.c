@@ -1,6 +1,6 @@
 /**
  * @file merge.c
- * Implements `dsgd merge`: merges the results of one experiment from several folders into one
+ * Implements `dsgd merge`. It merges results of one experiment from several folders into one
  * folder.
  */
 #include <jansson.h>
@@ -28,7 +28,8 @@ static const dsgd_argument merge_options[] = {
 };
 
 /**
- * Reads the manifests. Rejects folders whose results come from different experiments or programs.
+ * Reads the manifests of all folders. Rejects folders whose results come from different experiments
+ * or programs.
  */
 static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_error *error)
 {
@@ -36,8 +37,8 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
         const char *const folder = a->folders.v[k];
         json_t *const json = dsgd_manifest_read(folder);
         if (!json_is_array(json_object_get(json, "runs"))) {
-            DSGD_TRY(dsgd_file_unread(error)); /* Report a lack of memory, because the manifest may
-                                                * exist. */
+            DSGD_TRY(dsgd_file_unread(error)); /* Return an error if memory is insufficient, because
+                                                * the manifest may exist. */
             return dsgd_refuse(error,
                                "%s: not a results folder (it has no manifest.json); run `dsgd run "
                                "EXPERIMENT.yaml -o %s` first",
@@ -55,7 +56,7 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
     return DSGD_OK;
 }
 
-/** Returns true if two results of one run are equal in all sections without wall times. */
+/** Returns true if two results of a run are equal. Ignores sections that contain wall times. */
 static bool is_alike(const dsgd_part *a, const dsgd_part *b)
 {
     for (int k = DSGD_PART_CURVES; k < DSGD_PART_TABLES; k++)
@@ -65,15 +66,17 @@ static bool is_alike(const dsgd_part *a, const dsgd_part *b)
     return true;
 }
 
-/** The folder that supplies the results of a run. */
+/** The folder from which the results of a run are taken. */
 typedef struct source {
-    const char *folder; /* folder of the results; NULL if no folder contains the run */
-    bool is_done; /* true if the run ended normally; such a run is preferred to a failed run */
+    const char *folder; /* folder that contains the results; NULL if no folder contains results of
+                         * the run */
+    bool is_done; /* true if the run ended normally; its results are preferred to the results of a
+                   * failed run */
 } source;
 
 /**
- * Finds the results of run @p i. If several folders contain a completed run, the results must be
- * equal.
+ * Finds the results of run @p i. If several folders contain results of the completed run, the
+ * results must be equal.
  */
 static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_error *error)
 {
@@ -104,8 +107,8 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
 }
 
 /**
- * Finds the results of all runs. Does not keep them in memory, because they may not fit. Rejects
- * folders in which some runs are missing.
+ * Finds the results of all runs. Does not keep the results in memory, because they may not fit.
+ * Returns an error if results of some runs are missing in all folders.
  */
 static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
 {
@@ -134,14 +137,15 @@ static dsgd_status copy_parts(const arguments *a, const source *sources, size_t 
         void *const mark = dsgd_mark();
         dsgd_part part;
         DSGD_TRY(dsgd_part_read(sources[i].folder, i, &part, error));
-        if (part.text != NULL) /* If this run has no results, join() reports the missing row. */
+        if (part.text != NULL) /* If there are no results of this run, join() returns an error about
+                                * the missing row. */
             DSGD_TRY(dsgd_part_write(a->folder, i, part.sections[0], part.n_bytes, error));
         dsgd_drop(mark);
     }
     return DSGD_OK;
 }
 
-/** Writes the result files of a folder that already contains the results of all runs. */
+/** Writes the result files of a folder that already contains the parts of all runs. */
 static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_runs,
                         dsgd_error *error)
 {

@@ -1,7 +1,7 @@
 /**
  * @file platform.c
- * Implements `dsgd platform check`: simulates messages, the bisection and allreduces on a platform,
- * and compares message times with their closed forms.
+ * Implements `dsgd platform check`. It simulates messages, the bisection and allreduces on a
+ * platform. It compares message times with their closed forms.
  */
 #include "base/child.h"
 #include "command/console/arguments.h"
@@ -16,9 +16,9 @@
 extern const dsgd_algorithm dsgd_algorithm_allreduce;
 
 static const double large_bytes = 16 * 0x1p20; /* size of a large message in bytes */
-static const double vector_bytes = 100e6; /* size of the vector of a large allreduce in bytes */
-static const double most_difference = 0.1; /* largest accepted difference between closed form and
-                                            * simulation, as a share */
+static const double vector_bytes = 100e6; /* size of the vector in a large allreduce, in bytes */
+static const double most_difference = 0.1; /* largest accepted relative difference between closed
+                                            * form and simulation */
 
 enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8, NAME_WIDTH = 39 };
 
@@ -29,7 +29,7 @@ typedef struct check {
                    * most_difference */
 } check;
 
-/** Prints the closed form (NAN if none exists), the simulated value and their ratio. */
+/** Prints the closed form, the simulated value and their ratio. The closed form may be NAN. */
 static void print_line(check *c, const char *name, double closed_form, double simulated,
                        const char *unit)
 {
@@ -51,8 +51,8 @@ static bool has_numbers(const check *c)
 }
 
 /**
- * Sends a message from each host i to host to[i], all at the same time. Prints times of small
- * messages in us, and bandwidths of large messages in GB/s.
+ * Sends a message from each host i to host to[i], all at the same time. Prints the times of small
+ * messages in us and the bandwidths of large messages in GB/s.
  */
 static dsgd_status check_messages_to(check *c, const char *name, int n_hosts, const int *to,
                                      double bytes, dsgd_error *error)
@@ -69,7 +69,9 @@ static dsgd_status check_messages_to(check *c, const char *name, int n_hosts, co
     return DSGD_OK;
 }
 
-/** Sends one message from host 0 to another host on an idle network, as in half of a ping-pong. */
+/**
+ * Sends one message from host 0 to another host on an idle network. This is half of a ping-pong.
+ */
 static dsgd_status check_message(check *c, int destination, dsgd_error *error)
 {
     const int n_hosts = destination + 1;
@@ -83,7 +85,10 @@ static dsgd_status check_message(check *c, int destination, dsgd_error *error)
                              large_bytes, error);
 }
 
-/** Checks messages to the nearest host at each latency, up to the first host of another group. */
+/**
+ * Checks messages to the nearest host at each different latency, up to the first host of another
+ * group.
+ */
 static dsgd_status check_messages(check *c, dsgd_error *error)
 {
     const dsgd_platform *const p = c->platform;
@@ -114,7 +119,7 @@ typedef struct allreduce {
     double bytes;
 } allreduce;
 
-/** Simulates one step of synchronous SGD whose computation takes no time. */
+/** Simulates one step of synchronous SGD in which the computation takes no time. */
 static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error *error)
 {
     const allreduce *const a = argument;
@@ -161,7 +166,7 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, ds
     return DSGD_OK;
 }
 
-/** Prints times of allreduces in the format of nccl-tests, on the GPUs of the first nodes. */
+/** Prints times of allreduces on the GPUs of the first nodes, in the format of nccl-tests. */
 static void print_nccl(const check *c)
 {
     const int n = c->workers;
@@ -213,7 +218,7 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 
 typedef struct arguments {
     dsgd_operands words;
-    int64_t workers; /* number of workers; 0 if the user does not give --workers */
+    int64_t workers; /* number of workers; 0 if the user does not give option --workers */
 } arguments;
 
 static const dsgd_argument options[] = {
@@ -224,8 +229,8 @@ static const dsgd_argument options[] = {
 };
 
 /**
- * Returns the number of workers from --workers. Without this option, halves DEFAULT_WORKERS until
- * the platform has enough hosts.
+ * Returns the number of workers from option --workers. Without this option, starts with
+ * DEFAULT_WORKERS and halves this number until the platform has enough hosts.
  */
 static int count_workers(int64_t given, const dsgd_platform *platform)
 {

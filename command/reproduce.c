@@ -1,7 +1,7 @@
 /**
  * @file reproduce.c
- * Implements `dsgd reproduce`: runs the experiments of published figures, and compares the results
- * with the published values.
+ * Implements `dsgd reproduce`. It runs the experiments of published figures and compares the
+ * results with the published values.
  *
  * A figure is a folder plots/NAME that contains NAME.yaml, NAME.gp and published.csv (published.h).
  */
@@ -35,22 +35,25 @@ typedef struct arguments {
 
 /*
  * Lists of absolute errors: relative errors of all points, relative errors of predicted points, and
- * errors in units of uncertainty. The counts follow.
+ * errors in units of uncertainty. N_LISTS is the number of lists.
  */
 enum { POINTS, PREDICTED, UNITS, N_LISTS };
 enum { BOUNDS = N_LISTS, KEPT, PAIRS, IN_ORDER, N_COUNTS };
 
-/** The score of one figure, of one class of points, or of all points. */
+/** The score of a figure, of a class of points, or of all points. */
 typedef struct score {
-    double *errors[N_LISTS]; /* one array of n[list] absolute errors per list */
+    double *errors[N_LISTS]; /* for each list, an array of n[list] absolute errors */
     size_t n[N_COUNTS];
-    dsgd_names classes; /* names of the classes of points; used only in the total score */
-    struct score *of_classes; /* one score per class of points */
+    dsgd_names classes; /* names of the classes of points; only the total score has them */
+    struct score *of_classes; /* array with one score per class of points */
 } score;
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/** Writes the published rows with the simulated values. The figure's script reads this file too. */
+/**
+ * Writes the published rows with the simulated values to a file. The figure's script also reads
+ * this file.
+ */
 static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
 {
     dsgd_whole_file file;
@@ -74,7 +77,7 @@ static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
     return dsgd_whole_close(&file, error);
 }
 
-/** Returns the keys of a published row, such as "ad_psgd, workers 4". */
+/** Returns the keys of a published row as a text, such as "ad_psgd, workers 4". */
 static char *keys_text(const dsgd_published *f, size_t row)
 {
     char *text = dsgd_xstrdup("");
@@ -89,7 +92,7 @@ static char *keys_text(const dsgd_published *f, size_t row)
     return text;
 }
 
-/** Returns a percentage such as "+1.2", or "-" if @p error is NAN. */
+/** Returns a relative error as a percentage such as "+1.2". Returns "-" if @p error is NAN. */
 static char *percent(double error)
 {
     return isnan(error) ? dsgd_xstrdup("-") : dsgd_xprintf("%+.1f", 100 * error);
@@ -121,7 +124,7 @@ static void print_rows(const dsgd_published *f, bool is_markdown)
     dsgd_columns_print(&t);
 }
 
-/** Returns true if two rows are points that differ only in their algorithm. */
+/** Returns true if two rows are points that differ only in the algorithm. */
 static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
 {
     bool differ = false;
@@ -169,7 +172,7 @@ static void print_errors(const char *lead, const char *what, double *errors, siz
            100 * (double)within / (double)n, 100 * errors[n - 1]);
 }
 
-/** Prints a score. The text @p between separates its parts. */
+/** Prints a score. @p between is the text between the parts of the score. */
 static void print_score(const char *lead, const char *between, const score *of)
 {
     const size_t *const n = of->n;
@@ -201,7 +204,7 @@ static void add_error(score *to, int list, double x)
     to->errors[list][to->n[list]++] = fabs(x);
 }
 
-/** Adds the errors and counts of one row of a figure to a score. */
+/** Adds the errors and the counts of one row of a figure to the score @p to. */
 static void add_row(const dsgd_published *f, size_t row, score *to)
 {
     const dsgd_published_row *const r = &f->rows[row];
@@ -213,7 +216,7 @@ static void add_row(const dsgd_published *f, size_t row, score *to)
         add_error(to, PREDICTED, r->error);
 }
 
-/** Computes and prints the score of a figure, and adds it to the total score @p all. */
+/** Computes and prints the score of a figure. Also adds it to the total score @p all. */
 static void add_score(const dsgd_published *f, score *all)
 {
     score own = {.n = {0}};
@@ -237,7 +240,7 @@ typedef struct experiment_run {
     const dsgd_published *figure;
 } experiment_run;
 
-/** Executes `dsgd run` in a child process, without printing its table. */
+/** Executes `dsgd run` in a child process. Does not print the table of runs. */
 static dsgd_status run_here(const void *argument, void *report, dsgd_error *error)
 {
     (void)report;
@@ -258,7 +261,8 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
         words[count++] = (char *)"--force";
     for (size_t i = 0; i < a->sets.n; i++)
         words[count++] = dsgd_xprintf("--set=%s", a->sets.v[i]);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* If this process dies, the runs end too. */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* Make the kernel end this child, and its runs, if the parent
+                                       * process dies. */
     dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     return dsgd_command_run.run(count, words, error);
 }
@@ -294,8 +298,8 @@ static bool has_published(const char *name)
 }
 
 /**
- * Reproduces the given figures, which must have published values. If no figure is given, reproduces
- * all figures with published values.
+ * Reproduces the figures that the user names. They must have published values. If the user names no
+ * figure, reproduces all figures with published values.
  */
 static dsgd_status reproduce_all(const arguments *a, const char *const *known, dsgd_error *error)
 {
@@ -355,7 +359,7 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
     char **known = dsgd_folder_names(plots, NULL);
     if (known == NULL)
         known = dsgd_keep(1, sizeof *known);
-    size_t n = 0; /* number of figures with published values */
+    size_t n = 0; /* number of figures that have published values */
     for (char **name = known; *name != NULL; name++)
         if (has_published(*name))
             known[n++] = *name;

@@ -1,6 +1,6 @@
 /**
  * @file run.c
- * Implements `dsgd run`: executes the runs of an experiment, and prints their table.
+ * Implements `dsgd run`. It executes the runs of an experiment and prints a table of these runs.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -26,11 +26,11 @@ typedef struct arguments {
     const char *folder, *sensitivity;
     dsgd_texts sets, plugins;
     const char *only, *shard;
-    int64_t jobs, threads; /* numbers of processes and threads; 0 if the user does not give the
-                            * option */
+    int64_t jobs, threads; /* number of processes, and number of threads; 0 if the user does not
+                            * give the option */
     int numerics, progress;
-    double sensitivity_percent; /* variation of parameters in percent; NAN if --sensitivity varies
-                                 * only choices */
+    double sensitivity_percent; /* variation of numeric parameters in percent; NAN if --sensitivity
+                                 * varies only choices */
     dsgd_run_limits limits;
     bool force, refine;
 } arguments;
@@ -83,8 +83,8 @@ static const dsgd_argument run_options[] = {
 enum { MOST_ROWS = 40, MOST_REASONS = 10 };
 
 /**
- * Returns true if the table shows run @p i: an unchanged run (varied runs of --sensitivity have
- * their own summary), or a run that --only or --shard selects.
+ * Returns true if the table shows run @p i. It shows unchanged runs (varied runs of --sensitivity
+ * have their own summary) and runs that --only or --shard selects.
  */
 static bool is_shown(const dsgd_pool_config *p, size_t i)
 {
@@ -93,7 +93,7 @@ static bool is_shown(const dsgd_pool_config *p, size_t i)
     return p->selected != NULL ? p->selected[i] : i < p->experiment->n_unchanged;
 }
 
-/** Prints the reasons why runs failed or diverged. */
+/** Prints why runs failed or diverged. */
 static void print_notes(const dsgd_pool_config *p)
 {
     size_t n_reasons = 0;
@@ -124,10 +124,10 @@ static void print_devices(const dsgd_pool_config *p)
         fprintf(stderr, "gradients computed on: %s\n", dsgd_listed(devices.v, " and "));
 }
 
-/** Columns of runs.csv that the printed table contains. */
+/** columns of runs.csv that the table on stdout contains */
 static const struct {
     const char *name, *head;
-    /* text that hides the column if all runs have this text; NULL if the column is always shown */
+    /* the column is hidden if all runs have this text; NULL if the column is always shown */
     const char *skipped;
 } results[] = {
     {"status", "status", "ok"},          {"throughput_samples_per_s", "samples/s", NULL},
@@ -155,8 +155,8 @@ static void print_table(const dsgd_pool_config *p)
             dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->results, i, results[k].name));
         dsgd_exchanges_put(&t, p->results, i);
     }
-    for (size_t k = 0; k < experiment->n_columns; k++) /* Hide swept columns in which no row has a
-                                                        * value. */
+    for (size_t k = 0; k < experiment->n_columns; k++) /* Hide swept columns that have no value in
+                                                        * any row. */
         dsgd_columns_hide(&t, dsgd_swept_name(experiment->columns[k]), "");
     for (size_t k = 0; k < N_RESULTS; k++)
         if (results[k].skipped != NULL)
@@ -175,11 +175,11 @@ static void print_table(const dsgd_pool_config *p)
 
 /* --- the study -------------------------------------------------------------------------------- */
 
-/** State of the study that executes the runs. */
+/** State of the study that executes the runs of an experiment. */
 typedef struct inquiry {
     const arguments *arguments;
     const dsgd_pool_config *config;
-    dsgd_phase phase; /* map of the algorithm that wins at each pair of swept numbers */
+    dsgd_phase phase; /* map that shows which algorithm wins at each pair of swept numbers */
     bool has_phase;
 } inquiry;
 
@@ -197,7 +197,7 @@ static dsgd_status plan(void *state, dsgd_error *error)
     return status;
 }
 
-/** Selects the runs of the next round of a phase diagram. */
+/** Selects the runs for the next round of a phase diagram. */
 static void choose(void *state, bool *chosen)
 {
     dsgd_phase_choose(&((const inquiry *)state)->phase, chosen);
@@ -242,7 +242,10 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
                            done->n_failed, done->n_runs, config->folder);
 }
 
-/* --- the command ------------------------------------------------------------------------------ */
+/*
+ * Checks that the experiment fits the options of the command line. Then executes all runs, or the
+ * runs that --only or --shard selects.
+ */
 
 /**
  * Checks that the experiment fits the command line, then executes all runs or the runs of --only or

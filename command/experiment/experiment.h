@@ -46,18 +46,22 @@ typedef struct dsgd_planned_run {
     const char **swept; /* array of n_columns swept values; an element is NULL if its sweep does not
                          * apply to this run */
     /*
-     * Index of the original run if this run is a variation (command/studies/sensitivity.h), else
-     * the index of this run.
+     * Index of the original run if this run is a variation (command/studies/sensitivity.h).
+     * Otherwise, the index of this run itself.
      */
     size_t unchanged;
-    /* varied parameter, such as platform.host_bandwidth; NULL if this run is not a variation */
+    /*
+     * parameter that is varied, such as platform.host_bandwidth; NULL if this run is not a
+     * variation
+     */
     const char *parameter;
-    double factor; /* factor by which the parameter is multiplied */
-    bool has_own_exchange; /* true if the algorithm's entry has its own key `exchange` */
+    double factor; /* factor by which the varied parameter is multiplied */
+    bool
+        has_own_exchange; /* true if the algorithm's entry in the file has its own key `exchange` */
 } dsgd_planned_run;
 
 /**
- * The keys of an experiment file. The first DSGD_N_AXES keys are the lists, in the order of
+ * Keys of an experiment file. The first DSGD_N_AXES keys are the lists of the file, in the order of
  * dsgd_axis.
  */
 extern const dsgd_option dsgd_experiment_options[];
@@ -65,8 +69,8 @@ extern const dsgd_option dsgd_experiment_options[];
 typedef struct dsgd_experiment {
     const char *path, *name;
     size_t n_runs, n_unchanged;
-    dsgd_planned_run *runs; /* array of n_runs runs: first the n_unchanged runs of the file, then
-                             * their variations */
+    dsgd_planned_run *runs; /* array of n_runs runs; the n_unchanged runs of the file come first,
+                             * then their variations */
     size_t n_columns; /* number of swept columns in the results */
     const char **columns; /* array of n_columns column names; see dsgd_experiment_open() */
     size_t n_left_out; /* number of runs that are skipped because their algorithms reject them */
@@ -75,25 +79,25 @@ typedef struct dsgd_experiment {
 } dsgd_experiment;
 
 /**
- * Reads and checks an experiment with @p n_sets overrides of the form a.b=c. @p numerics is the
- * device that computes gradients. Sets the parts of each run's configuration that decide results;
- * the caller sets the other parts.
+ * Reads and checks an experiment. Applies @p n_sets overrides of the form a.b=c. @p numerics is the
+ * device that computes gradients. Sets the parts of each run's configuration that determine
+ * results; the caller sets the other parts.
  *
- * The name of a column is the path of the swept value, followed by its unit if it has one, such as
- * platform.host_bandwidth_bytes_per_s. If the whole platform is swept, the name is swept.platform,
- * because the column `platform` contains the platform's name. Skips runs that their algorithm
- * rejects (because of the number of workers), unless the algorithm rejects all of its runs.
+ * The name of a column is the path of the swept value, followed by the unit if there is one, such
+ * as platform.host_bandwidth_bytes_per_s. If the whole platform is swept, the name is
+ * swept.platform, because the column `platform` contains the platform's name. Skips a run if its
+ * algorithm rejects the number of workers, unless the algorithm rejects all of its runs.
  */
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
                                  dsgd_numerics numerics, dsgd_experiment *experiment,
                                  dsgd_error *error);
 
-/** Adds columns after the swept columns. The new values are NULL in all runs. */
+/** Adds columns after the swept columns. All runs have the value NULL in the new columns. */
 void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n);
 
 /**
- * Sets the pointers of a run's configuration to the parts of the run, and checks the configuration.
- * Call this function after a run was copied, because its parts have moved.
+ * Makes the pointers in a run's configuration point to the parts of the run. Then checks the
+ * configuration. Call this function after a run was copied, because its parts have moved.
  */
 dsgd_status dsgd_planned_run_check(dsgd_planned_run *run, dsgd_numerics numerics,
                                    dsgd_error *error);
@@ -103,13 +107,14 @@ dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics nu
                                    dsgd_error *error);
 
 /**
- * Removes runs that an algorithm rejects, such as 6 workers in groups of 4. If an algorithm rejects
- * all of its runs, they stay, so that the error is reported. For experiment.c only.
+ * Removes the runs that their algorithm rejects, such as 6 workers in groups of 4. If an algorithm
+ * rejects all of its runs, keeps them, so that the error is reported. Only experiment.c calls this
+ * function.
  */
 void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms);
 
 /**
- * Rejects runs that have equal names in the results, and prices in different currencies. For
- * experiment.c only.
+ * Rejects an experiment if two runs have equal names in the results, or if prices have different
+ * currencies. Only experiment.c calls this function.
  */
 dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd_error *error);

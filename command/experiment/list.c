@@ -10,8 +10,8 @@
 #include "traces/platform.h"
 
 /**
- * Returns true if the check of the previous run covers run @p i, because a check of a user's
- * SimGrid XML needs a process.
+ * Returns true if the check of the previous run also covers run @p i. A check should not be
+ * repeated, because checking a user's SimGrid XML needs a process.
  */
 static bool is_checked(const dsgd_experiment *experiment, size_t i)
 {
@@ -60,14 +60,14 @@ dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics nu
     return DSGD_OK;
 }
 
-/** Returns true if the run's algorithm accepts the number of workers with its options. */
+/** Returns true if the run's algorithm, with its options, accepts the run's number of workers. */
 static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
 {
     const dsgd_run_config *const c = &run->config;
     return dsgd_algorithm_check(c->algorithm, c->params, c->workers, why) == DSGD_OK;
 }
 
-/** Removes the runs whose keep[i] is false. Call dsgd_experiment_settle() afterwards. */
+/** Removes each run i for which keep[i] is false. Call dsgd_experiment_settle() afterwards. */
 static void keep_runs(dsgd_experiment *experiment, const bool *keep)
 {
     size_t n = 0;
@@ -101,7 +101,7 @@ void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
         is_possible(run, &why);
         const char *const line =
             dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why.text);
-        /* Add only one line for each reason. */
+        /* Several runs can have the same reason; add only one line for it. */
         if (strstr(experiment->left_out, line) == NULL)
             dsgd_append(&experiment->left_out, "%s", line);
         experiment->n_left_out++;
@@ -109,7 +109,7 @@ void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
     keep_runs(experiment, keep);
 }
 
-/** The properties that identify a run in the results, as one text. */
+/** The properties that identify a run in the results, joined into one text. */
 typedef struct name_of_run {
     char *text;
     size_t run;
@@ -123,8 +123,8 @@ static int compare_names(const void *a, const void *b)
 }
 
 /**
- * Rejects two runs with equal properties: a reader of the results would take their rows for two
- * seeds or for one algorithm.
+ * Rejects an experiment with two runs that have equal properties. A reader of the results would
+ * think that their rows belong to two seeds or to one algorithm.
  */
 static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *error)
 {

@@ -1,6 +1,6 @@
 /**
  * @file plugin.c
- * Loads plug-ins: checks and registers the algorithms that a plug-in exports.
+ * Loads plug-ins. Checks and registers the algorithms that a plug-in exports.
  */
 #include "command/experiment/plugin.h"
 
@@ -12,8 +12,8 @@
 #include "sim/registry.h"
 
 /**
- * Opens a plug-in in a child process. The dynamic loader trusts the header of a file, and crashes
- * if the file is incomplete.
+ * Tries to open a plug-in in a child process. The dynamic loader does not check the header of a
+ * file. If the file is incomplete, the loader crashes.
  */
 static dsgd_status try_to_open(const void *path, void *report, dsgd_error *error)
 {
@@ -23,7 +23,7 @@ static dsgd_status try_to_open(const void *path, void *report, dsgd_error *error
 }
 
 /**
- * Loads a plug-in whose path contains a slash. A rejected plug-in stays loaded too, because the
+ * Loads a plug-in whose path contains a slash. A rejected plug-in also stays loaded, because the
  * registry may already contain some of its algorithms.
  */
 static dsgd_status load(const char *path, dsgd_error *error)
@@ -37,7 +37,7 @@ static dsgd_status load(const char *path, dsgd_error *error)
                                         path),
                            error));
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    /* error about an unknown symbol, for example a verb of another interface version */
+    /* error for an unknown symbol, for example a verb from another version of the interface */
     dsgd_error unknown = {""};
     if (object == NULL) {
         dsgd_fail(&unknown, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
@@ -70,8 +70,8 @@ dsgd_status dsgd_plugins_load(const dsgd_texts *paths, dsgd_error *error)
 {
     for (size_t i = 0; i < paths->n; i++) {
         /*
-         * Add a slash, because the dynamic loader searches a name without a slash in library
-         * folders.
+         * Add a slash, because the dynamic loader searches only library folders for a name without
+         * a slash.
          */
         const char *const before = strchr(paths->v[i], '/') == NULL ? "./" : "";
         DSGD_TRY(load(dsgd_xprintf("%s%s", before, paths->v[i]), error));

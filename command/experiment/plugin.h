@@ -8,7 +8,7 @@
 #include "command/console/arguments.h"
 
 /**
- * Loads plug-ins in order, and registers their algorithms. Plug-ins are never unloaded. A path
- * without a slash names a file in the working directory.
+ * Loads plug-ins in order and registers their algorithms. Plug-ins are never unloaded. A path
+ * without a slash is the name of a file in the working directory.
  */
 dsgd_status dsgd_plugins_load(const dsgd_texts *paths, dsgd_error *error);

@@ -1,14 +1,14 @@
 /**
  * @file range.c
- * Computes the values of sweeps over a range.
+ * Computes the values of a sweep that is given as a range.
  */
 #include <libfyaml.h>
 
 #include "command/experiment/config.h"
 
 /**
- * A range of n numbers. The first and last number keep the spelling of the file. The other numbers
- * have the unit suffix of `to`, or no suffix.
+ * A range of n numbers. The first and the last number have the same spelling as in the file. The
+ * other numbers have the unit suffix of `to`, or no suffix.
  */
 typedef struct range {
     const char *from, *to;
@@ -26,8 +26,8 @@ static const dsgd_option range_options[] = {
 };
 
 /**
- * Reads the first and last number of a range, the unit suffix for the numbers between them, and the
- * factor of this suffix. Returns false if the units differ.
+ * Reads the first and the last number of a range. Also finds the unit suffix for the numbers
+ * between them, and the factor of this suffix. Returns false if the two units differ.
  */
 static bool read_ends(const range *r, double *from, double *to, double *factor, const char **suffix)
 {

@@ -17,7 +17,7 @@ const dsgd_option dsgd_imbalance_set_options[] = {
     DSGD_OPTION_END,
 };
 
-/** Returns a description of an entry's content for error messages. */
+/** Returns a text that describes the content of an entry, for error messages. */
 static const char *shown(dsgd_yaml *entry)
 {
     const char *const text = dsgd_yaml_text(entry);
@@ -28,14 +28,16 @@ static const char *shown(dsgd_yaml *entry)
                                        : "nothing";
 }
 
-/** The current option, its file, and the error to set. */
+/** The option that is read, its file, and the error to set. */
 typedef struct reader {
     dsgd_config *config;
     const dsgd_option *o;
     dsgd_error *error;
 } reader;
 
-/** Former names of keys and words, their current names, and the sentence for the error message. */
+/**
+ * Former names of keys and words, with their current names and the sentence for the error message.
+ */
 static const struct {
     const char *name, *now, *sentence;
 } renamings[] = {
@@ -52,8 +54,8 @@ static const struct {
 };
 
 /**
- * Reports an unknown key, value or name. The error lists the nearest valid name and all valid
- * names. @p what is the kind of name; @p more explains how the user can add names.
+ * Returns an error about an unknown key, value or name. The message contains the nearest valid name
+ * and all valid names. @p what is the kind of name. @p more explains how the user can add names.
  */
 static dsgd_status unknown(const reader *r, dsgd_yaml *entry, const char *what, const char *valid,
                            const char *const *names, const char *more)
@@ -68,7 +70,9 @@ static dsgd_status unknown(const reader *r, dsgd_yaml *entry, const char *what, 
                           more);
 }
 
-/** Reports that the current option needs another value; @p needed describes valid values. */
+/**
+ * Returns an error if the current option needs another value. @p needed describes the valid values.
+ */
 static dsgd_status refuse(const reader *r, dsgd_yaml *entry, const char *needed)
 {
     return dsgd_yaml_fail(r->config, entry, r->error, "%s must be %s, got %s", r->o->name, needed,
@@ -100,7 +104,7 @@ static dsgd_status read_number(const reader *r, dsgd_yaml *entry, double *number
 
 typedef dsgd_status read_value(const reader *r, dsgd_yaml *entry, void *field);
 
-/** Reads a number or a word. The i-th valid word is stored as -(i + 1). */
+/** Reads a number or a word. Stores the i-th valid word as the number -(i + 1). */
 static dsgd_status read_double(const reader *r, dsgd_yaml *entry, void *field)
 {
     const int word = dsgd_find_word(r->o->words, dsgd_yaml_text(entry));
@@ -157,8 +161,8 @@ static dsgd_status read_table(const reader *r, dsgd_yaml *entry, void *field)
 }
 
 /**
- * Adds a pair of numbers that is within the limits of the option. @p where is the position that an
- * error prints.
+ * Adds a pair of numbers to a list. The pair must be within the limits of the option. @p where is
+ * the position that an error message prints.
  */
 static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pair,
                             const char *where)
@@ -178,7 +182,7 @@ static dsgd_status add_pair_of(const reader *r, const char *where, char *line, v
 {
     double pair[2] = {0, 0};
     char extra = 0;
-    /* true if the line has only decimal numbers, and not 0x10 or nan */
+    /* true if the line contains only decimal numbers; 0x10 and nan are not decimal numbers */
     const bool decimal = line[strspn(line, "0123456789+-.eE, \t\r")] == '\0';
     if (!decimal || sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
         return dsgd_refuse(r->error, "%s: expected two whole numbers, got `%.60s`", where, line);
@@ -201,7 +205,7 @@ static dsgd_status add_word_of(const reader *r, const char *where, char *line, v
     return DSGD_OK;
 }
 
-/** Reads each line of a file that is not blank. The character # starts a comment. */
+/** Reads the lines of a file. Skips blank lines. The character # starts a comment. */
 static dsgd_status read_file(const reader *r, const char *name, void *field)
 {
     const char *const path = dsgd_config_path(r->config, name);
@@ -235,8 +239,8 @@ static dsgd_status check_required(dsgd_config *config, dsgd_yaml *mapping,
 }
 
 /**
- * Reads a mapping into a struct. Keys that the mapping lacks keep their values: defaults, or values
- * of the base.
+ * Reads a mapping into a struct. If the mapping lacks a key, its field keeps the value: a default,
+ * or the value of the base.
  */
 static dsgd_status read_record(const reader *r, dsgd_yaml *entry, void *field)
 {
@@ -322,7 +326,10 @@ static dsgd_status take_record(const reader *r, dsgd_yaml *element, void *field)
                             (char *)list->v + list->n++ * size, r->error);
 }
 
-/** Adds a registry entry with its options to a list, or all registry entries of a shipped file. */
+/**
+ * Adds a registry entry with its options to a list. If the element names a shipped file, adds all
+ * entries of this file.
+ */
 static dsgd_status take_picks(const reader *r, dsgd_yaml *element, void *field)
 {
     dsgd_specs *const list = field;
@@ -353,7 +360,7 @@ static dsgd_status read_list(const reader *r, dsgd_yaml *entry, void *field)
                                          [DSGD_SPECS] = take_picks};
     const dsgd_option *const o = r->o;
     const char *const alone = dsgd_yaml_text(entry);
-    memset(field, 0, sizeof(dsgd_structs)); /* Clear the list: all kinds of lists consist of a
+    memset(field, 0, sizeof(dsgd_structs)); /* Clear the list. Lists of all kinds consist of a
                                              * number and a pointer. */
     if (alone != NULL && (o->kind == DSGD_PAIRS || o->kind == DSGD_LINES) &&
         dsgd_find_word(o->words, alone) < 0)

@@ -20,13 +20,13 @@ const char *dsgd_shipped_hint(const char *kind, const char *name, const char *co
         names = dsgd_keep_more(names, n + 1, sizeof *names);
         names[n++] = dsgd_xprintf("%.*s", (int)(strlen(*f) - strlen(".yaml")), *f);
     }
-    /* The element after the last name stays NULL and ends the list. */
+    /* The element after the last name remains NULL. It ends the list. */
     return dsgd_hint(name, dsgd_keep_more(names, n + 1, sizeof *names));
 }
 
 /**
- * Returns the path of a shipped file, or @p own if the name contains a slash or a dot. Returns NULL
- * if no such file exists.
+ * Returns the path of a shipped file. If the name contains a slash or a dot, returns @p own
+ * instead. Returns NULL if the file does not exist.
  */
 static const char *path_of(const char *kind, const char *name, const char *own)
 {

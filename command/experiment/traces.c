@@ -4,12 +4,15 @@
  */
 #include "command/experiment/traces.h"
 
-/* Largest length of a chain of files in which each file names the next. This limit ends circles. */
+/*
+ * largest number of files in a chain in which each file names the next file; this limit ends
+ * circles
+ */
 enum { MOST_DEPTH = 8 };
 
 /**
- * Returns the entry that describes a platform or a workload: the whole file, or the value of a key
- * in an experiment.
+ * Returns the entry that describes a platform or a workload. In an experiment, the entry is the
+ * value of a key; in other files, it is the whole file.
  */
 static dsgd_yaml *part_of(dsgd_config *config, const char *key)
 {
@@ -18,8 +21,8 @@ static dsgd_yaml *part_of(dsgd_config *config, const char *key)
 }
 
 /**
- * Reads a workload. A workload with the key `like` starts from the workload that `like` names. @p
- * depth is the number of files in this chain.
+ * Reads a workload. If the workload has the key `like`, starts from the workload that `like` names.
+ * @p depth is the number of files in this chain.
  */
 static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int depth,
                                  dsgd_workload *workload, dsgd_error *error)
@@ -30,8 +33,8 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int dept
         is_name ? entry : dsgd_yaml_chosen(config, dsgd_yaml_find(entry, *like_key));
     const char *const name = dsgd_yaml_text(like);
     /*
-     * If `like` is missing, the caller reports missing keys. `like` must be a valid key here, so
-     * that an error can suggest it.
+     * If `like` is missing, the caller returns an error about missing keys. `like` must be a valid
+     * key here, so that an error message can suggest it.
      */
     if (like == NULL)
         return dsgd_config_read(config, entry, dsgd_workload_options, like_key, workload, error);
@@ -48,8 +51,8 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int dept
     if (is_name)
         return DSGD_OK;
     /*
-     * The keys bytes, tensors and transformer replace each other. If the workload gives one of
-     * them, discard the base's values of the others.
+     * The keys bytes, tensors and transformer exclude each other. If the workload sets one of these
+     * keys, discard the values that the base has for the other keys.
      */
     const bool has_transformer = dsgd_yaml_find(entry, "transformer") != NULL;
     if (dsgd_yaml_find(entry, "bytes") != NULL || has_transformer)
@@ -78,7 +81,9 @@ dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_work
     return dsgd_workload_read(*config, part_of(*config, "workload"), workload, error);
 }
 
-/** Reads a platform. A platform with the key `name` starts from the platform that `name` names. */
+/**
+ * Reads a platform. If the platform has the key `name`, starts from the platform that `name` names.
+ */
 static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, int depth,
                                  dsgd_platform *platform, dsgd_error *error)
 {

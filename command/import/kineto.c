@@ -1,8 +1,8 @@
 /**
  * @file kineto.c
- * Reads traces of PyTorch's profiler, one per rank. The gradient buckets and the times at which
- * they are ready become the workload. The computing time of each rank until its last bucket is
- * ready, without waiting for other ranks, becomes the imbalance.
+ * Reads traces of PyTorch's profiler, one trace per rank. The gradient buckets, with the times at
+ * which they are ready, become the workload. For each rank, the computing time until its last
+ * bucket is ready becomes the imbalance. This time excludes waiting for other ranks.
  */
 #include <gsl/gsl_statistics_double.h>
 
@@ -104,8 +104,8 @@ static void tell_buckets(dsgd_import *in, const dsgd_ranks *w, const size_t *use
                            fmax(dsgd_ranks_arrival_us(w, used[i], b), before_us));
         }
         /*
-         * If traces of ranks are missing, these ranks may have been late. Use the shortest sum,
-         * because it contains the least waiting.
+         * If traces of some ranks are missing, these ranks may have been late. Therefore, use the
+         * shortest sum, because it contains the least waiting.
          */
         m->is_bound = (int64_t)w->n < w->ranks;
         m->bucket_s[b] = m->is_bound ? gsl_stats_min(x, 1, n) : gsl_stats_median(x, 1, n);
@@ -113,13 +113,16 @@ static void tell_buckets(dsgd_import *in, const dsgd_ranks *w, const size_t *use
                          1e3 * m->bucket_s[b]);
     }
     dsgd_columns_print(&table);
-    /* Do not compare bucket times of sharded sums: they are simulated as sums of plain DDP. */
+    /*
+     * Do not compare bucket times if sums are sharded, because they are simulated as sums of plain
+     * DDP.
+     */
     m->n_buckets = w->sums->is_sharded ? 0 : w->n_buckets;
 }
 
 /**
- * Returns the time of the sum of the last bucket over all ranks on the platform, in seconds.
- * Returns 0 if the platform does not compute collectives by formulas.
+ * Returns the time for the sum of the last bucket over all ranks on the platform, in seconds.
+ * Returns 0 if the platform does not compute the times of collectives by formulas.
  */
 static double last_sum_s(const dsgd_import *in, const dsgd_ranks *w)
 {
@@ -136,8 +139,8 @@ static double last_sum_s(const dsgd_import *in, const dsgd_ranks *w)
 }
 
 /**
- * Adds the part of a step that neither computing nor the last sum explains. In this time, the ranks
- * waited for a rank without a trace.
+ * Adds an imbalance entry for the part of a step that neither computing nor the last sum explains.
+ * In this time, the ranks waited for a rank without a trace.
  */
 static void put_missing(dsgd_import *in, const dsgd_ranks *w, const size_t *used, size_t n,
                         double computed_s)
@@ -162,8 +165,8 @@ static void put_missing(dsgd_import *in, const dsgd_ranks *w, const size_t *used
 }
 
 /**
- * Prints the limits of the profile: host-bound steps, missing ranks, and collectives that are not
- * in the workload.
+ * Prints messages about limits of the profile: host-bound steps, missing ranks, and collectives
+ * that the workload does not contain.
  */
 static void tell_limits(const dsgd_ranks *w, const size_t *used, size_t n)
 {
@@ -206,7 +209,7 @@ static void tell_limits(const dsgd_ranks *w, const size_t *used, size_t n)
                                   w->sums->ranks, w->sums->replicas));
 }
 
-/** Adds only the step time to the workload, because the traces contain no gradient sums. */
+/** Adds only the step time to the workload, because the traces contain no sums of gradients. */
 static void put_step(dsgd_import *in, const dsgd_ranks *w)
 {
     const dsgd_kineto *const t = &w->traces[0];
@@ -266,7 +269,7 @@ static dsgd_status put_all(dsgd_import *in, dsgd_ranks *w, dsgd_error *error)
     put_workload(in, w, isnan(mean_s) ? computed_s : mean_s, used, n);
     put_missing(in, w, used, n, isnan(mean_s) ? computed_s : mean_s);
     /*
-     * Set these losses to 0, because the measured times already contain the GPU time that
+     * Set these platform numbers to 0, because the measured times already contain the GPU time that
      * collectives take.
      */
     static const char *const losses[] = {"collective_share", "collective_launch",

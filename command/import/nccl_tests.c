@@ -1,6 +1,6 @@
 /**
  * @file nccl_tests.c
- * Reads logs of nccl-tests. Fits factors of NCCL's formulas to the logs, and makes tables for the
+ * Reads logs of nccl-tests. Fits the factors of NCCL's formulas to the logs. Makes tables for the
  * measured shapes (numbers of nodes and GPUs).
  */
 #include <gsl/gsl_sort.h>
@@ -9,10 +9,11 @@
 #include "command/import/reader.h"
 #include "traces/nccl_log.h"
 
-/** A table of a shape: the median time of each message size over all logs of the shape. */
+/** A table for one shape: the median time of each message size over all logs of the shape. */
 typedef struct pool {
     dsgd_nccl_measured of;
-    const char **from; /* array with the files and lines of each of the of.table.bytes.n sizes */
+    const char **from; /* for each of the of.table.bytes.n sizes: the files and lines that contain
+                        * its measurements */
     const char *title;
     bool sockets;
 } pool;
@@ -25,7 +26,7 @@ typedef struct work {
     pool *pools;
 } work;
 
-/** Returns true if a log with one size continues in the next log. */
+/** Returns true if the next log continues this log with one message size. */
 static bool is_next_size(const dsgd_nccl_log *log)
 {
     const dsgd_nccl_table *const t = &log->table, *const next = &log[1].table;
@@ -50,7 +51,9 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     for (size_t i = before.n; i < m->logs.n; i++) {
         const dsgd_nccl_log *const log = &m->logs.v[i], *last = log;
         while (i + 1 < m->logs.n && is_next_size(last))
-            /* If the tool was run once per size, the logs with one size each belong together. */
+            /*
+             * If the user ran the tool once per size, combine the logs, each of which has one size.
+             */
             last = &m->logs.v[++i];
         const size_t n = last->table.bytes.n;
         dsgd_import_gave(in, "lines %.0f-%.0f: %s, %s, %s from %s to %s", log->lines[0],
@@ -74,7 +77,8 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
 /* --- shapes ----------------------------------------------------------------------------------- */
 
 /**
- * Completes the shape of a log. Missing numbers come from the command line or the platform's nodes.
+ * Completes the shape (numbers of nodes and GPUs) of a log. The command line or the platform's
+ * nodes supply missing numbers.
  */
 static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error *error)
 {
@@ -121,7 +125,7 @@ static int compare_samples(const void *a, const void *b)
     return x->bytes < y->bytes || (x->bytes == y->bytes && x->us < y->us) ? -1 : 1;
 }
 
-/** Returns the *n measurements of all logs that have the shape of a table. */
+/** Returns the *n measurements in all logs that have the same shape as a table. */
 static sample *samples_of(const work *m, const dsgd_nccl_table *t, size_t *n)
 {
     sample *all = dsgd_keep(1, sizeof *all);
@@ -136,11 +140,11 @@ static sample *samples_of(const work *m, const dsgd_nccl_table *t, size_t *n)
     return all;
 }
 
-/** Makes the table of a shape, and prints the spread of its logs. */
+/** Makes the table for a shape, and prints how much its logs differ. */
 static void make_pool(work *m, const dsgd_nccl_table *t)
 {
     enum { MOST_PLACES = 4 };
-    /* Measurements of one machine differ by less than this ratio at most sizes. */
+    /* at most message sizes, the measurements of one machine differ by less than this ratio */
     static const double most_spread = 1.5;
     size_t n = 0, n_several = 0;
     const sample *const s = samples_of(m, t, &n);
@@ -164,7 +168,7 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
         p->from[sizes] = from;
         if (end > i + 1)
             spreads[n_several++] =
-                /* Ignore the highest and lowest tenth of the times. */
+                /* Ignore the highest tenth and the lowest tenth of the times. */
                 s[end - 1 - (end - i) / 10].us / s[i + (end - i) / 10].us;
     }
     p->of.table.bytes = (dsgd_numbers){sizes, all};
@@ -182,8 +186,8 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
 }
 
 /**
- * Returns true if the log's GPUs differ from the platform's GPUs, while other logs match. If the
- * platform names no GPU, compares with the first log that names one.
+ * Returns true if the log's GPUs differ from the platform's GPUs, but other logs match the
+ * platform. If the platform names no GPU, compares with the first log that names a GPU.
  */
 static bool is_other_machine(const work *m, const dsgd_nccl_log *log)
 {
@@ -196,7 +200,7 @@ static bool is_other_machine(const work *m, const dsgd_nccl_log *log)
     return gpu != NULL && log->gpu != NULL && strstr(log->gpu, gpu) == NULL;
 }
 
-/** Returns true if other readers found numbers or parts of the experiment. */
+/** Returns true if other readers found any numbers or parts of the experiment. */
 static bool has_others(const dsgd_import *in)
 {
     bool has = in->n_numbers > 0;
@@ -206,8 +210,8 @@ static bool has_others(const dsgd_import *in)
 }
 
 /**
- * Completes the shapes of the logs, and skips logs that cannot be completed. If no log is left, the
- * reason for the last log is the error.
+ * Completes the shapes of the logs. Skips logs that cannot be completed. If all logs are skipped,
+ * returns the reason for the last log as an error.
  */
 static dsgd_status keep_complete(work *m, dsgd_error *error)
 {
@@ -263,7 +267,7 @@ static dsgd_status pool_logs(work *m, dsgd_error *error)
 
 /* --- checks and fits -------------------------------------------------------------------------- */
 
-/** Prints a warning if measured rates do not match the links or NICs of the platform. */
+/** Prints a warning if measured bandwidths do not match the links or NICs of the platform. */
 static void compare_with_hardware(const work *m, const pool *p)
 {
     static const double most = 1.02, least = 0.3, least_bytes = 64 * 0x1p20;
@@ -271,8 +275,8 @@ static void compare_with_hardware(const work *m, const pool *p)
     const bool within = t->nodes == 1;
     const double parts = (double)(within ? t->gpus : t->nodes), once = (parts - 1) / parts;
     /*
-     * Share of the message size that each node or GPU must send with any algorithm. A switch may
-     * sum values.
+     * Data volume that each node or GPU must send with any algorithm, as a multiple of the message
+     * size. A switch may compute sums.
      */
     const double factor = t->call == DSGD_NCCL_BROADCAST              ? 1
                           : t->call == DSGD_NCCL_SHARES               ? once
@@ -296,7 +300,7 @@ static void compare_with_hardware(const work *m, const pool *p)
                                  : "were it sockets, or another network?");
 }
 
-/** Prints a warning if the largest measured size is too small for gradient buckets. */
+/** Prints a warning if the largest measured message is smaller than a gradient bucket. */
 static void warn_of_reach(const pool *p)
 {
     static const double least_bytes = 8 * 0x1p20; /* size of a gradient bucket in bytes */
@@ -308,7 +312,7 @@ static void warn_of_reach(const pool *p)
                p->title, dsgd_import_bytes(most));
 }
 
-/** Prints a warning if the logs name other GPUs than the platform. */
+/** Prints a warning if the logs name other GPUs than the platform names. */
 static void compare_gpus(const work *m)
 {
     const dsgd_nccl_log *log = m->logs.v, *const end = log + m->logs.n;
@@ -319,12 +323,12 @@ static void compare_gpus(const work *m)
                log->lines[0], log->gpu, m->in->platform_name, m->in->platform.gpu);
 }
 
-/** Fits the factors of NCCL's formulas, and prints the error of the fitted formulas. */
+/** Fits the factors of NCCL's formulas. Prints the error of the fitted formulas. */
 static void fit(work *m)
 {
     dsgd_nccl *const nccl = &m->in->platform.nccl;
     dsgd_nccl_measured *const all = dsgd_keep(m->n_pools, sizeof *all);
-    /* Remove the platform's tables, because another machine was measured. */
+    /* Remove the tables of the platform, because the logs are from another machine. */
     nccl->tables = (dsgd_structs){0, NULL};
     compare_gpus(m);
     for (size_t i = 0; i < m->n_pools; i++) {
@@ -342,8 +346,8 @@ static void fit(work *m)
 /* --- the experiment --------------------------------------------------------------------------- */
 
 /**
- * Returns the files and lines of the logs within a node or between nodes. Returns NULL if no such
- * log exists.
+ * Returns a text with the files and lines of the logs within a node or between nodes. Returns NULL
+ * if there is no such log.
  */
 static const char *origin_of(const work *m, bool within)
 {
@@ -401,7 +405,7 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
         return DSGD_OK;
     const dsgd_status status = pool_logs(m, error);
     if (status != DSGD_OK)
-        /* The reasons for skipped logs were already printed. */
+        /* The reasons for skipped logs have already been printed. */
         return has_others(in) ? DSGD_OK : status;
     fit(m);
     DSGD_TRY(put_factor(m, "nccl.bandwidth", nccl->bandwidth, false, error));
@@ -433,7 +437,7 @@ const dsgd_import_reader dsgd_import_nccl_tests = {
     .gives = "logs of nccl-tests or rccl-tests (all_reduce, all_gather, reduce_scatter, broadcast, "
              "reduce): "
              "collectives of the platform",
-    /* This reader accepts any text, because tables can begin far from the start of a log. */
+    /* This reader accepts any text, because a table can begin far from the start of a log. */
     .read = read,
     .state_bytes = sizeof(work),
     .finish = finish,

@@ -1,6 +1,7 @@
 /**
  * @file ranks.c
- * Joins the profiles of a job's ranks: groups of gradient sums, common steps, clocks and waits.
+ * Joins the profiles of a job's ranks. Finds the groups of gradient sums, common steps, clocks and
+ * waits.
  */
 #include "command/import/ranks.h"
 
@@ -35,7 +36,10 @@ static int by_rank(const void *a, const void *b)
     return x->rank != y->rank ? (x->rank > y->rank) * 2 - 1 : strverscmp(x->file, y->file);
 }
 
-/** Sorts the traces of one job by rank. A trace that does not contain its rank gets its index. */
+/**
+ * Sorts the traces of one job by rank. If a trace does not contain its rank, its index becomes the
+ * rank.
+ */
 static dsgd_status order_ranks(dsgd_ranks *w, dsgd_error *error)
 {
     qsort(w->traces, w->n, sizeof *w->traces, by_rank);
@@ -64,8 +68,8 @@ static dsgd_status order_ranks(dsgd_ranks *w, dsgd_error *error)
 /* --- buckets ---------------------------------------------------------------------------------- */
 
 /**
- * Returns the process group and the kind of gradient sums (allreduce or reduce-scatter) with most
- * bytes in a trace.
+ * Returns the gradient sums with the most bytes in a trace: their process group, and their kind
+ * (allreduce or reduce-scatter).
  */
 static dsgd_sums heaviest(const dsgd_kineto *t)
 {
@@ -91,9 +95,9 @@ static dsgd_sums heaviest(const dsgd_kineto *t)
 }
 
 /**
- * Joins the two sums of HSDP into one. HSDP sums in two stages: a reduce-scatter in each group, and
- * an allreduce of the shards between groups. The joined sum ends with the allreduce, at all ranks
- * at the same time, as in plain DDP.
+ * Joins the two sums of HSDP into one sum. HSDP sums in two stages: a reduce-scatter in each group,
+ * and an allreduce of the shards between groups. The joined sum ends with the allreduce. As in
+ * plain DDP, it ends at all ranks at the same time.
  */
 static void join_replicas(dsgd_kineto *t, dsgd_sums *of)
 {
@@ -108,13 +112,14 @@ static void join_replicas(dsgd_kineto *t, dsgd_sums *of)
                                : t->world >= of->ranks ? t->world / of->ranks
                                                        : 1;
                 c->end_us = fmax(c->end_us, a->end_us);
-                a->bytes = 0; /* Set its size to 0, so that this allreduce is not counted again. */
+                a->bytes = 0; /* Set the size of this allreduce to 0, so that it is not counted
+                               * again. */
                 break;
             }
     }
 }
 
-/** Finds the process group and the kind of gradient sums with most bytes for each trace. */
+/** Finds, for each trace, the gradient sums with the most bytes. */
 static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
 {
     w->sums = dsgd_keep(w->n, sizeof *w->sums);
@@ -147,8 +152,8 @@ static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
 }
 
 /**
- * Collects collectives of step @p s in found[n_calls]: the gradient sums if @p buckets is true,
- * else all other collectives. Returns their number.
+ * Collects collectives of step @p s in found[n_calls]. If @p buckets is true, collects the gradient
+ * sums; otherwise, collects all other collectives. Returns the number of collected collectives.
  */
 static size_t calls_of(const dsgd_ranks *w, const dsgd_kineto *t, size_t s, bool buckets,
                        const dsgd_kineto_call **found)
@@ -166,8 +171,8 @@ static size_t calls_of(const dsgd_ranks *w, const dsgd_kineto *t, size_t s, bool
 }
 
 /**
- * Returns true if the trace of rank @p r contains step @p number with sums of the same sizes as
- * like[n_buckets]. Stores these sums in found[].
+ * Returns true if the trace of rank @p r contains step number @p number and the step has sums of
+ * the same sizes as like[n_buckets]. Stores these sums in found[].
  */
 static bool find_step(dsgd_ranks *w, size_t r, int64_t number, const dsgd_kineto_call *const *like,
                       const dsgd_kineto_call **found)
@@ -184,8 +189,8 @@ static bool find_step(dsgd_ranks *w, size_t r, int64_t number, const dsgd_kineto
 }
 
 /**
- * Collects the steps that all traces contain with the same sums as the last complete step. Earlier
- * steps can differ, because DDP reorders buckets after the first step.
+ * Collects the steps that all traces contain. Each step must have the same sums as the last
+ * complete step. Earlier steps can differ, because DDP reorders buckets after the first step.
  */
 static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
 {
@@ -222,7 +227,10 @@ static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/** Aligns the clocks of the ranks. Assumes that a collective ends at all ranks at the same time. */
+/**
+ * Aligns the clocks of the ranks, under the assumption that a collective ends at all ranks at the
+ * same time.
+ */
 static void align_clocks(dsgd_ranks *w)
 {
     static const double most_us = 1000;
@@ -252,7 +260,7 @@ double dsgd_ranks_arrival_us(const dsgd_ranks *w, size_t k, size_t b)
 
 /**
  * Returns the time that rank @p r waits in a collective while none of its kernels runs, in
- * microseconds. others[n][room] contains the collective of each rank.
+ * microseconds. others[n][room] contains the collectives of all ranks.
  */
 static double wait_us(const dsgd_ranks *w, const dsgd_kineto_call *const *others, size_t r)
 {
@@ -268,14 +276,15 @@ static double wait_us(const dsgd_ranks *w, const dsgd_kineto_call *const *others
 
 /**
  * Finds waits in collectives that do not sum gradients, such as allgathers of FSDP and broadcasts
- * of buffers. The n-th collective of a step is the same collective at all ranks.
+ * of buffers. Assumes that the n-th collective of a step is the same collective at all ranks.
  */
 static void find_waits(dsgd_ranks *w)
 {
     w->waits_us = dsgd_keep(w->n * w->room, sizeof *w->waits_us);
     const dsgd_kineto_call **const others = dsgd_keep(w->n * w->room, sizeof *others);
     for (size_t k = 0; k < w->n_steps; k++) {
-        size_t n = 0; /* number of collectives in the step; 0 if the ranks have different numbers */
+        size_t n =
+            0; /* number of collectives in the step; 0 if this number differs between ranks */
         for (size_t r = 0; r < w->n; r++) {
             const dsgd_kineto *const t = &w->traces[r];
             const size_t s = (size_t)(w->steps[k * w->n + r] - t->steps);
@@ -292,7 +301,7 @@ static void find_waits(dsgd_ranks *w)
 }
 
 /**
- * Returns the waiting time of rank @p r in collectives that end within an interval, in
+ * Returns the time that rank @p r waits in the collectives that end within an interval, in
  * microseconds.
  */
 static double waited_us(const dsgd_ranks *w, size_t r, double since_us, double until_us)
@@ -308,8 +317,8 @@ static double waited_us(const dsgd_ranks *w, size_t r, double since_us, double u
 /* --- times ------------------------------------------------------------------------------------ */
 
 /**
- * Returns true if the profile contains the step before step @p k. Then step @p k begins when the
- * last collective of the previous step ends.
+ * Returns true if the profile also contains the step before step @p k. In this case, step @p k
+ * begins when the last collective of the previous step ends.
  */
 static bool follows(const dsgd_ranks *w, size_t k)
 {

@@ -1,6 +1,6 @@
 /**
  * @file reader.c
- * Stores the findings of all readers, and writes them as an experiment file.
+ * Stores the findings of all readers and writes them as an experiment file.
  */
 #include "command/import/reader.h"
 
@@ -24,8 +24,8 @@ const char *dsgd_import_bytes(double bytes)
 }
 
 /**
- * Replaces control characters except @p but by blanks. A terminal executes control characters, and
- * a line break would end a comment.
+ * Replaces all control characters except the characters in @p but by blanks. A terminal would
+ * execute control characters, and a line break would end a comment.
  */
 static void blank_controls(char *text, size_t n, const char *but)
 {
@@ -35,8 +35,8 @@ static void blank_controls(char *text, size_t n, const char *but)
 }
 
 /**
- * Returns a copy of a text for a comment or a terminal. Control characters, and bytes that are not
- * UTF-8, become blanks, because YAML does not allow them.
+ * Returns a copy of a text for a comment or a terminal. Replaces control characters and bytes that
+ * are not UTF-8 by blanks, because YAML does not allow them.
  */
 static char *plain(const char *text)
 {
@@ -79,7 +79,7 @@ dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
     if (n >= MOST)
         return dsgd_refuse(error, "%s: the text has %s or more; give only the part with the tables",
                            path, dsgd_import_bytes(MOST));
-    /* Remove the byte order mark. */
+    /* Remove the byte order mark of UTF-8. */
     if (strncmp(*text, "\xef\xbb\xbf", 3) == 0)
         memset(*text, ' ', 3);
     blank_controls(*text, n, "\t\r\n");
@@ -139,14 +139,14 @@ void dsgd_import_workers(dsgd_import *m, int64_t workers, const char *from)
 
 /* --- numbers of the platform ------------------------------------------------------------------ */
 
-static const char nccl_keys[] = "nccl."; /* prefix of the platform's keys in `nccl` */
+static const char nccl_keys[] = "nccl."; /* prefix of platform keys in the mapping `nccl` */
 
 static bool is_of_nccl(const char *key)
 {
     return strncmp(key, nccl_keys, strlen(nccl_keys)) == 0;
 }
 
-/** Returns the option of a platform's key, or NULL if no such key exists. */
+/** Returns the option that a key of the platform sets. Returns NULL if no such key exists. */
 static const dsgd_option *option_of(const char *key)
 {
     return is_of_nccl(key) ? dsgd_option_find(dsgd_nccl_options, key + strlen(nccl_keys))
@@ -191,8 +191,8 @@ dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value,
 }
 
 /**
- * Chooses the shipped platform that has the GPU of the imported files. Fails unless exactly one
- * platform has this GPU.
+ * Chooses the shipped platform that has the GPU of the imported files. Returns an error unless
+ * exactly one platform has this GPU.
  */
 static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
 {
@@ -225,8 +225,9 @@ static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
 }
 
 /**
- * If files contain the number of GPUs but not of NICs, and the platform's number of NICs does not
- * fit, sets a number of NICs. It has the same number of NICs per GPU as platform @p there.
+ * Sets a number of NICs if files contain the number of GPUs but not of NICs, and the platform's
+ * number of NICs does not fit. The new number gives the same number of NICs per GPU as platform @p
+ * there.
  */
 static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_error *error)
 {
@@ -271,7 +272,7 @@ dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, int64_t nodes, int64_t g
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/** Writes the YAML lines of a part of the experiment, indented. */
+/** Writes the lines of a part of the experiment in YAML, indented. */
 static void write_part(FILE *stream, const dsgd_import *m, dsgd_import_part part, int indent)
 {
     char *rest = dsgd_xstrdup(m->parts[part]), *line = NULL;
@@ -281,8 +282,8 @@ static void write_part(FILE *stream, const dsgd_import *m, dsgd_import_part part
 }
 
 /**
- * Writes all keys of `nccl`. If a key were missing, it would get its default instead of the value
- * of the base platform.
+ * Writes all keys of `nccl`. If a key were missing, its value would be the default instead of the
+ * value of the base platform.
  */
 static void write_nccl(FILE *stream, const dsgd_import *m)
 {

@@ -1,6 +1,6 @@
 /**
  * @file slurm.c
- * Reads Slurm's topology as groups of the platform, and places workers on the nodes of a job.
+ * Imports Slurm's topology as groups of the platform. Places workers on the nodes of a job.
  */
 #include "traces/slurm.h"
 
@@ -47,7 +47,8 @@ static size_t leaf_of(const dsgd_slurm_topology *t, const char *node)
 }
 
 /**
- * Places workers on the nodes of the job. The leaf switches of these nodes become the first groups.
+ * Places workers on the nodes of the job. The leaf switches of these nodes become the first groups
+ * of the platform.
  */
 static dsgd_status place_job(dsgd_import *m, const dsgd_slurm_topology *t, int64_t gpus,
                              int64_t group_hosts, dsgd_error *error)
@@ -93,8 +94,8 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
         largest = l->nodes.n > largest->nodes.n ? l : largest;
     const double nodes = (double)largest->nodes.n, hosts = nodes * (double)gpus;
     /*
-     * Bandwidth out of a group: the platform's bandwidth per host, or if the platform has no
-     * groups, the total bandwidth of the NICs.
+     * Bandwidth out of a group. If the platform has groups, it is the platform's bandwidth per host
+     * times the number of hosts. Otherwise, it is the total bandwidth of the NICs.
      */
     const double out = has_groups ? p->group_bytes_per_s / (double)p->group_hosts * hosts
                                   : p->host_bandwidth_bytes_per_s * (double)p->island_nics * nodes;

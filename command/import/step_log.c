@@ -1,7 +1,7 @@
 /**
  * @file step_log.c
- * Reads step times from a training program's log. A time covers a whole step, including the part of
- * its exchanges that does not overlap with computation.
+ * Imports step times from a training program's log. A time covers a whole step, including the part
+ * of its exchanges that does not overlap with computation.
  */
 #include "traces/step_log.h"
 
@@ -11,17 +11,20 @@
 
 enum { LEAST_TIMES = 3 };
 
-/** The step times of the first log. Other logs are rejected. */
+/** Step times of the first log. Later logs are rejected. */
 typedef struct work {
     dsgd_step_log log;
     const char *path;
     double median_s;
-    bool settles; /* true if the first time is skipped, because it includes compiling and caching */
+    bool settles; /* true if the first time is ignored, because it includes compiling and caching */
 } work;
 
 static bool recognise(const char *head)
 {
-    /* Accept all texts except other formats, because the steps can follow much other output. */
+    /*
+     * Accept all texts except texts in other formats, because much other output can precede the
+     * steps.
+     */
     return strchr("{<", head[strspn(head, " \t\r\n")]) == NULL;
 }
 
@@ -65,7 +68,7 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
     const char *const from = dsgd_xprintf("%s:%.0f-%.0f, whole steps", w->path, w->log.lines[0],
                                           w->log.lines[w->log.n - 1]);
     (void)error;
-    /* A profile contains more than a log, so use the profile instead. */
+    /* A profile contains more information than a log, so use only the profile. */
     if (m->parts[DSGD_IMPORT_WORKLOAD] != NULL)
         return DSGD_OK;
     dsgd_steps all = {.file = w->path,

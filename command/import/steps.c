@@ -1,7 +1,7 @@
 /**
  * @file steps.c
- * Fits entries of imbalance to measured step times: first slow workers, then a distribution of the
- * remaining differences.
+ * Fits imbalance entries to measured step times. First finds slow workers, then fits a distribution
+ * to the remaining differences.
  */
 #include "command/import/steps.h"
 
@@ -12,29 +12,29 @@
 #include "traces/step_times.h"
 
 /*
- * Workers differ if the probability of such differences between equal workers is below this bound.
+ * Workers differ if equal workers would show such differences with a probability below this bound.
  */
 static const double least_p_value = 0.01;
 
-/* Largest deviation that imbalance of kind `persistent` accepts. */
+/* largest deviation that the imbalance kind `persistent` accepts */
 static const double most_persistent = 0.25;
 
 /*
- * Largest accepted ratio of two values. Above it, a lognormal can have a deviation that no entry
- * accepts.
+ * Largest accepted ratio of two values. With a larger ratio, a lognormal could have a deviation
+ * that no imbalance entry accepts.
  */
 static const double most_factor = 1e5;
 
-/* Differences of more standard errors than this are not chance. */
+/* A difference of more standard errors than this number is not due to chance. */
 static const double most_errors = 4;
 
 /*
- * An outlier is a worker at least this far from the median worker: in standard deviations of the
- * other workers, and as a share of the median.
+ * Smallest distance of an outlier from the median worker. The first number is a multiple of the
+ * standard deviation of the other workers. The second number is a share of the median.
  */
 static const double least_deviations = 4, least_share = 0.05;
 
-/** Returns true if the names of a table's columns show that the table contains step times. */
+/** Returns true if the column names of a table show that it contains step times. */
 static bool has_step_times(const dsgd_csv *csv)
 {
     dsgd_step_times at;
@@ -60,8 +60,9 @@ dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *erro
 }
 
 /**
- * Finds outliers: workers whose mean is too far from the median of all means for one normal
- * distribution. Divides their times by their factors, so that the other differences can be fitted.
+ * Finds outliers: workers whose mean is too far from the median of all means for a normal
+ * distribution. Divides the times of outliers by their factors, so that the other differences can
+ * be fitted.
  */
 static void find_outliers(dsgd_steps *m)
 {
@@ -70,7 +71,7 @@ static void find_outliers(dsgd_steps *m)
     double *const factors = dsgd_keep(2 * g.n, sizeof *factors), *const work = factors + g.n;
     /*
      * For a normal distribution, the standard deviation is 1.4826 times the median absolute
-     * deviation.
+     * deviation from the median.
      */
     const double deviation = 1.4826 * gsl_stats_mad0(g.mean, 1, g.n, work);
     memcpy(work, g.mean, g.n * sizeof *work);
@@ -93,17 +94,20 @@ static void find_outliers(dsgd_steps *m)
 }
 
 /**
- * Removes the first step if all workers take several times as long, because kernels are compiled in
- * that step.
+ * Removes the first step if it takes several times as long at all workers. Kernels are compiled in
+ * such a step.
  */
 static void drop_warm_up(dsgd_steps *m)
 {
-    /* smallest ratio to the median step time that makes the first step a warm-up */
+    /*
+     * smallest ratio of the first step's time to the median step time for which the first step is a
+     * warm-up
+     */
     static const double least = 3;
     enum { LEAST_STEPS = 3 };
     double *const copy = dsgd_keep(m->n, sizeof *copy);
     const double first = gsl_stats_min(m->step, 1, m->n);
-    double least_s = INFINITY; /* shortest time of a worker in the first step */
+    double least_s = INFINITY; /* shortest time that any worker takes for the first step */
     size_t n = 0;
     memcpy(copy, m->seconds, m->n * sizeof *copy);
     const double median_s = gsl_stats_median(copy, 1, m->n);
@@ -121,7 +125,7 @@ static void drop_warm_up(dsgd_steps *m)
     m->warm_up = least_s / median_s;
 }
 
-/** Prints a note if the first step was removed. */
+/** Prints a note if the first step was removed from the step times. */
 static void print_warm_up(const dsgd_steps *m)
 {
     if (m->warm_up > 0)
@@ -132,8 +136,8 @@ static void print_warm_up(const dsgd_steps *m)
 }
 
 /**
- * Removes the part of step times that all workers of a step have in common, unless it is chance.
- * Workers do not wait for each other because of this part.
+ * Removes the part of step times that all workers of a step have in common, unless this part is due
+ * to chance. Workers do not wait for each other because of this part.
  */
 static void level_steps(dsgd_steps *m)
 {
@@ -161,8 +165,8 @@ dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
                          "cannot be fitted",
                          m->file, m->column, m->min_s, m->max_s);
     /*
-     * For smaller deviations, the distribution functions of the families fail, and entries would
-     * fail too.
+     * If deviations are smaller, the distribution functions of the families fail, and the imbalance
+     * entries would also fail.
      */
     if (m->deviation_s < 1e-6 * m->mean_s)
         return dsgd_fail(error, DSGD_EIO,
@@ -222,7 +226,7 @@ static void add_quantiles(const dsgd_steps *m, char **text)
     dsgd_append(text, "  - kind: quantiles\n    scale: true\n    table: {");
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         const double beyond = fmin(percents[i], 100 - percents[i]) / 100 * (double)m->n;
-        /* Skip quantiles beyond which there are too few values. */
+        /* Skip a quantile if too few values are beyond it. */
         if (beyond > 0 && beyond < 2)
             continue;
         const double x =
@@ -238,7 +242,7 @@ static void add_quantiles(const dsgd_steps *m, char **text)
 }
 
 /**
- * Prints a warning if the best fit is farther from a high quantile than chance allows. High
+ * Prints a warning if the best fit differs from a high quantile by more than chance allows. High
  * quantiles matter, because the slowest of many workers has such a time.
  */
 static void warn_of_tail(const dsgd_steps *m)
@@ -360,7 +364,7 @@ static bool recognise(const char *head)
     const size_t first = strcspn(head, "\r\n");
     char *const header = dsgd_xprintf("%.*s\n", (int)first, head);
     for (char *c = header; *c != '\0'; c++)
-        /* Treat semicolons and tabs as commas, because read() reports mixed separators later. */
+        /* Treat semicolons and tabs as commas, because read() later rejects mixed separators. */
         *c = *c == ';' || *c == '\t' ? ',' : *c;
     return head[first] != '\0' && strpbrk(head, "{}<>") == NULL &&
            dsgd_csv_parse(&csv, header, NULL) == DSGD_OK && has_step_times(&csv);

@@ -1,6 +1,6 @@
 /**
  * @file topology.c
- * Reads NCCL's topology of a node: GPUs, NICs and links.
+ * Imports NCCL's topology of a node: its GPUs, NICs and links.
  */
 #include "traces/nccl_topology.h"
 
@@ -20,8 +20,8 @@ static dsgd_status put(dsgd_import *m, const char *path, const char *key, dsgd_s
 }
 
 /**
- * Sets the number of NICs of a node. The GPUs must share the NICs evenly, so the largest possible
- * number that divides the GPUs is used, with the same total bandwidth.
+ * Sets the number of NICs of a node. The GPUs must share the NICs evenly. Therefore, uses the
+ * largest possible number of NICs that divides the number of GPUs, with the same total bandwidth.
  */
 static dsgd_status put_nics(dsgd_import *m, const char *path, const dsgd_nccl_topology *t,
                             dsgd_error *error)
@@ -42,7 +42,7 @@ static dsgd_status put_nics(dsgd_import *m, const char *path, const dsgd_nccl_to
 
 static void say(dsgd_import *m, const char *path, const dsgd_nccl_topology *t, dsgd_said links)
 {
-    /* bandwidth that NCCL assumes for a NIC of unknown speed, in bytes/s */
+    /* bandwidth that NCCL assumes for a NIC whose speed is unknown, in bytes/s */
     static const double least_nic = 1.25e9;
     char *text = dsgd_xprintf("%.0f GPUs", t->gpus.value);
     if (t->gpu != NULL)
@@ -103,7 +103,8 @@ const dsgd_import_reader dsgd_import_matrix = {
     .name = "topology of a node",
     .gives = "output of `nvidia-smi topo -m`: GPUs, NICs and links of a node",
     /*
-     * This reader comes after the reader of nccl-tests logs, because a job's log may contain both.
+     * This reader comes after the reader of nccl-tests logs, because the log of a job may contain
+     * both formats.
      */
     .read = read,
 };

@@ -1,24 +1,24 @@
 /**
  * @file validate.c
- * Simulates the experiment that `dsgd import` wrote, and compares it with the measurements.
+ * Simulates the experiment that `dsgd import` wrote, and compares the result with the measurements.
  */
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"
 #include "command/import/reader.h"
 #include "sim/timeline.h"
 
-enum { FIRST = 2, STEPS = 50 }; /* The compared steps are the STEPS steps from step FIRST on. */
+enum { FIRST = 2, STEPS = 50 }; /* the first compared step, and the number of compared steps */
 
-/** The times that are observed in a simulated run. */
+/** Times that are recorded during a simulated run. */
 typedef struct seen {
     size_t n_pieces;
     /*
-     * arrays [STEPS][n_pieces] of the times at which the last worker begins the sum of a chunk, and
+     * arrays [STEPS][n_pieces]: time at which the last worker begins the sum of a chunk, and time
      * at which the sum ends
      */
     double *since_s, *end_s;
-    double steps_s, squares, n_steps; /* sum of step times, sum of their squares, and number of
-                                       * steps, over all workers */
+    double steps_s, squares, n_steps; /* over all workers: sum of step times, sum of their squares,
+                                       * and number of steps */
 } seen;
 
 static void note_span(void *listener, const dsgd_span *span)
@@ -60,8 +60,8 @@ static dsgd_status simulate(const dsgd_import *m, seen *s, dsgd_error *error)
 }
 
 /**
- * Adds a row to the table, and returns its relative error. If the measured value is an upper bound
- * and holds, the error is 0.
+ * Adds a row to the table and returns its relative error. If the measured value is only an upper
+ * bound and the simulated value is below it, the error is 0.
  */
 static double put(dsgd_columns *table, const char *what, double measured_s, double predicted_s,
                   bool is_bound)

@@ -1,6 +1,6 @@
 /**
  * @file columns.c
- * Defines the columns of all results files, writes rows, and prints the meanings of columns.
+ * Defines the columns of all results files. Writes rows and prints the meanings of columns.
  */
 #include "command/runs/columns.h"
 
@@ -66,7 +66,7 @@ static void print_row(FILE *stream, const dsgd_results_file *file, const dsgd_ru
 
 /* --- runs.csv --------------------------------------------------------------------------------- */
 
-/** A row of runs.csv: the result of a run, and values that are computed from the result. */
+/** A row of runs.csv: the result of a run, and further values that are computed from the result. */
 typedef struct run_row {
     dsgd_run_result r;
     const char *platform, *workload, *status;
@@ -79,8 +79,8 @@ typedef struct run_row {
 } run_row;
 
 /*
- * Macros for columns of a row: numbers that count as times, numbers that count as results of
- * training, and texts.
+ * Macros that define columns of a row: numbers that count as times, numbers that count as results
+ * of training, and texts.
  */
 #define COLUMN(row, member, name, unit, counts, cell, meaning)                                     \
     {                                                                                              \
@@ -230,7 +230,10 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
                       const dsgd_run_result *r)
 {
     static const char *const outcomes[] = {"ok", "diverged", "timeout", "failed"};
-    /* A failed run has no final values. If its process died, it has no counts either. */
+    /*
+     * A failed run has no final values. If the process of the run died, the run has no counts
+     * either.
+     */
     const bool failed = r->outcome == DSGD_RUN_FAILED || r->outcome == DSGD_RUN_TIMEOUT;
     const bool is_counted = r->n_pieces > 0;
     const dsgd_run_config *const config = &run->config;
@@ -239,7 +242,10 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
     const bool has_price = dsgd_platform_price(config->platform, &price) && is_counted;
     const int gpus = dsgd_workload_gpus(config->workload);
     const double of_gpus = price.per_hour * (r->virtual_s / 3600) * config->workers * gpus;
-    /* Multiply by the GPUs per host, because only one GPU of each host sends in the simulation. */
+    /*
+     * Multiply by the number of GPUs per host, because only one GPU of each host sends in the
+     * simulation.
+     */
     const int each = gpus / dsgd_workload_hosts(config->workload);
     const double cost = has_price ? of_gpus + each * r->transfer_cost : NAN;
     char *const mode = dsgd_xprintf("%s%s%s%s", exchange->overlap ? "overlap" : "late",
@@ -367,7 +373,7 @@ void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_p
     const dsgd_results_file *const file = dsgd_results_files[k];
     if (file == &runs_file)
         print_run(stream, key, run, r);
-    /* A curve ends at the first point after a divergence, whose loss is NAN. */
+    /* A curve ends at the first point after a divergence. The loss of this point is NAN. */
     for (size_t i = 0; file == &curves_file && i < r->n_points && !isnan(r->points[i].at.loss); i++)
         print_row(stream, file, key, &r->points[i]);
     for (int w = 0; file == &workers_file && w < key->workers && r->worker_shares != NULL; w++) {
@@ -415,7 +421,7 @@ bool dsgd_column_counts(const dsgd_column *column, const char *status)
 
 /* --- dsgd describe results -------------------------------------------------------------------- */
 
-/** Returns the next column with its own meaning, or the end of the columns. */
+/** Returns the next column that has its own meaning, or the end of the columns. */
 static const dsgd_column *end_of(const dsgd_column *c)
 {
     do
@@ -425,8 +431,8 @@ static const dsgd_column *end_of(const dsgd_column *c)
 }
 
 /**
- * Returns the names of the columns that share a meaning. Each name is in @p quote, and its unit
- * follows as " (unit)", except if it is a share.
+ * Returns the names of the columns that share a meaning. Each name is between two @p quote texts.
+ * The unit follows as " (unit)", unless the column is a share.
  */
 static const char *names_of(const dsgd_column *c, const char *quote)
 {

@@ -13,8 +13,8 @@
 static const char none[] = "-";
 
 static const struct {
-    const char *head, *column; /* heading in the printed table, and column of runs.csv */
-    const char *ordinary; /* value that is not printed if all runs have it */
+    const char *head, *column; /* heading in the table on stdout, and column of runs.csv */
+    const char *ordinary; /* value of the column that is not printed if all runs have it */
     bool is_collective;
 } ways[] = {{"exchange", "piece_bytes", "", false},
             {"collective", "collective", "", true},
@@ -65,7 +65,10 @@ static void warn(FILE *stream, const char *sentence)
     dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
 }
 
-/** Returns true if a sweep or a list changes the cost of a byte or the number of bytes. */
+/**
+ * Returns true if a sweep or a list of the experiment changes the cost of a byte or the number of
+ * bytes.
+ */
 static bool varies_network(const dsgd_experiment *experiment)
 {
     static const char *const keys[] = {
@@ -113,9 +116,9 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
 }
 
 /*
- * CPU time to simulate one chunk of one worker's exchange, in seconds. Measured with 256 workers of
- * llm-dp-bytedance on dgx-h100, in 268 chunks: 0.4 us (local SGD), 0.8 us (allreduce) and 2.2 us
- * (WAGMA). If SimGrid times messages, the time is longer.
+ * CPU time to simulate one chunk of one worker's exchange, in seconds. It was measured with 256
+ * workers of llm-dp-bytedance on dgx-h100, in 268 chunks. The results were 0.4 us (local SGD), 0.8
+ * us (allreduce) and 2.2 us (WAGMA). If SimGrid computes message times, the CPU time is longer.
  */
 static const double piece_s = 1e-6;
 
@@ -160,7 +163,7 @@ void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment
 
 /* --- options without effect ------------------------------------------------------------------- */
 
-/** Returns true if a column is empty in all runs and at least one run is ok. */
+/** Returns true if a column has no value in any run although at least one run is ok. */
 static bool is_empty(const dsgd_csv *runs, const char *column)
 {
     const size_t status = dsgd_csv_column(runs, "status");

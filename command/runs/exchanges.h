@@ -1,7 +1,7 @@
 /**
  * @file exchanges.h
- * Adds columns about exchanges to the table of runs, and prints notes on exchange settings that may
- * decide results.
+ * Adds columns about exchanges to the table of runs. Prints notes on exchange settings that may
+ * change results.
  */
 #pragma once
 
@@ -11,26 +11,26 @@
 #include "command/runs/results.h"
 
 /**
- * Adds the cells about the exchanges of run @p i: its chunks, such as 4x30.2MB, its collectives,
- * and whether fusion merged vectors.
+ * Adds cells about the exchanges of run @p i: its chunks (such as 4x30.2MB), its collectives, and
+ * whether fusion merged vectors.
  */
 void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i);
 
 /**
- * Removes the columns about exchanges in which all runs have the same value. Returns a line with
- * these values to print below the table, or "" if there is nothing to print.
+ * Removes the columns about exchanges that have the same value in all runs. Returns a line with
+ * these values, to be printed below the table. Returns "" if no column is removed.
  */
 char *dsgd_exchanges_fold(dsgd_columns *t);
 
 /**
- * Prints a note if an experiment varies the network but does not set `exchange`. Prints another
- * note if pipeline bubbles and collectives inside workers count twice.
+ * Prints a note if an experiment varies the network but does not set `exchange`. Also prints a note
+ * if the time of pipeline bubbles and of collectives inside workers counts twice.
  */
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment);
 
 /**
- * Prints a note if buckets are merged. Prints another note if the experiment takes more than a
- * minute of CPU time because of many chunks.
+ * Prints a note if buckets are merged. Also prints a note if many chunks make the experiment take
+ * more than a minute of CPU time.
  */
 void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment);
 

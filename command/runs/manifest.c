@@ -11,8 +11,8 @@
 #include "command/runs/parts.h"
 
 /**
- * Returns true if the keys of a member are compared one by one. The keys of `algorithm` are not,
- * because they differ between algorithms.
+ * Returns true if the keys of a member are compared one by one. The keys of `algorithm` are not
+ * compared one by one, because they differ between algorithms.
  */
 static bool is_part(const char *member, const json_t *before, const json_t *value)
 {
@@ -89,8 +89,8 @@ dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new)
 {
     static const struct {
-        const char *member, *are; /* member of the manifest, and description of the results if this
-                                   * member differs */
+        const char *member, *are; /* member: name of a member of the manifest; are: description of
+                                   * the results if this member differs */
     } differences[] = {
         {"runs", "the results of another experiment, or of this one by another build of dsgd"},
         {"swept", "the results of another experiment"},
@@ -100,7 +100,7 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
         {"libraries",
          "the results of this experiment with other libraries or on another kind of CPU"},
     };
-    /* An earlier command failed before it had any results. */
+    /* If there are no results, an earlier command failed before it wrote any results. */
     if (!dsgd_can_read("%s/runs.csv", folder) && !dsgd_parts_exist(folder))
         return NULL;
     if (old == NULL && !dsgd_can_read("%s/manifest.json", folder))

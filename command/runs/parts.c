@@ -1,6 +1,6 @@
 /**
  * @file parts.c
- * Reads and writes parts: files that contain the rows of one run and a checksum.
+ * Reads and writes parts. A part is a file that contains the rows of one run and a checksum.
  */
 #include "command/runs/parts.h"
 
@@ -9,12 +9,12 @@
 
 #include "base/file.h"
 
-/* Path of a part, made of the results folder and the number of the run. */
+/* path of a part; its arguments are the results folder and the number of the run */
 #define PART "%s/.parts/%zu.part"
 
 /*
- * First line of a part: checksum of the rest of the file, and length of each section in bytes. This
- * line shows whether the part is complete.
+ * First line of a part: checksum of the rest of the file, and length of each section in bytes. With
+ * this line, a reader can check whether the part is complete.
  */
 #define HEAD "dsgd part 1, crc %08lx, bytes"
 
@@ -36,8 +36,8 @@ dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, cons
 }
 
 /**
- * Finds the sections of a part. Returns false unless run @p run (from 1) wrote all sections
- * completely.
+ * Finds the sections of a part. Returns true only if the part is complete and belongs to run number
+ * @p run (from 1).
  */
 static bool find_sections(dsgd_part *p, size_t run, size_t n)
 {
@@ -95,6 +95,6 @@ void dsgd_part_remove(const char *folder, size_t i)
 
 void dsgd_part_remove_unfinished(const char *folder, size_t i)
 {
-    /* Remove the temporary file of base/file.c, whose name ends in ".new". */
+    /* Remove the temporary file that base/file.c writes; its name ends in ".new". */
     unlink(dsgd_xprintf(PART ".new", folder, i + 1));
 }

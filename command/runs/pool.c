@@ -1,6 +1,6 @@
 /**
  * @file pool.c
- * Starts one process per run, the longest run first, waits for the processes, and counts the
+ * Starts one process per run, starting with the longest run. Waits for the processes and counts the
  * results.
  */
 #include "command/runs/pool.h"
@@ -14,60 +14,68 @@
 #include "command/runs/selection.h"
 
 /**
- * The capacity of this machine for simultaneous runs: processes, threads, memory and GPU memory. A
- * run takes its share before it starts.
+ * Capacity of this machine for simultaneous runs: processes, threads, memory and GPU memory. Each
+ * run takes its share of the capacity before it starts.
  */
 typedef struct room {
-    int64_t jobs, n_running; /* largest and current number of simultaneous runs */
+    int64_t jobs, n_running; /* jobs: largest number of simultaneous runs; n_running: current number
+                              * of simultaneous runs */
     uint32_t threads; /* number of computing threads of each run, in addition to the thread that
                        * simulates */
-    bool shares_cores; /* true if there are more threads than cores */
+    bool shares_cores; /* true if the machine has fewer cores than threads */
     size_t bytes; /* main memory for each run, in bytes */
     uint32_t n_gpus;
-    uint32_t jobs_each; /* number of simultaneous runs per GPU if all runs are alike */
+    uint32_t jobs_each; /* number of simultaneous runs per GPU if all runs need the same memory */
     struct {
-        /* free GPU memory before the first run, and the part of it that is not in use, in bytes */
+        /*
+         * GPU memory that was free before the first run, and the part of this memory that no run
+         * uses, in bytes
+         */
         size_t all_bytes, left_bytes;
         uint32_t n_running;
     } gpu[DSGD_MOST_GPUS];
 } room;
 
-/** A run with a process, or the next run that waits for a process. */
+/** A run that has a process, or the next run, which waits for a process. */
 typedef struct job {
     const struct pool *of;
     size_t i; /* index of the run in the experiment */
     double cost;
-    dsgd_run_config config; /* configuration of the run, including its share of the machine */
+    dsgd_run_config config; /* GPU memory that the run may need, in bytes; 0 if the run does not use
+                             * a GPU */
     size_t gpu_bytes; /* GPU memory that the run may need, in bytes; 0 if the run uses no GPU */
     pid_t process;
     double start_wall_s;
-    int from; /* file descriptor that reads the stderr of the process */
-    char sentence[512]; /* last line from the stderr of the process */
-    size_t n_sentence; /* number of bytes of an incomplete last line */
-    char reason[512]; /* reason why SimGrid ended the run; "" if SimGrid did not end it */
-    uint64_t moves; /* sum of the progress counters at their last change */
-    double moved_cpu_s; /* CPU time at the last change of the progress counters, in seconds */
-    dsgd_outcome outcome; /* outcome to write if the process writes no row */
-    dsgd_error why; /* reason to write if the process writes no row; "" if the process ended by
-                     * itself */
+    int from; /* file descriptor from which the stderr of the run's process is read */
+    char sentence[512]; /* last line that the run's process wrote to stderr */
+    size_t n_sentence; /* number of bytes in the last line if the line is incomplete */
+    char reason[512]; /* reason why SimGrid ended the run; "" if SimGrid did not end the run */
+    uint64_t moves; /* sum of the run's progress counters when it last changed */
+    double
+        moved_cpu_s; /* CPU time of the run when its progress counters last changed, in seconds */
+    dsgd_outcome outcome; /* outcome that is written if the process writes no row */
+    dsgd_error why; /* reason that is written if the process writes no row; "" if the process ended
+                     * by itself */
 } job;
 
 typedef struct pool {
     const dsgd_pool_config *config;
     bool anew;
-    const dsgd_work *tasks; /* array of the n_tasks tasks of this round, the longest first */
+    const dsgd_work *tasks; /* array of the n_tasks tasks of this round; the longest task comes
+                             * first */
     size_t n_tasks, n_begun;
-    job *next; /* job of task n_begun; NULL if this job does not exist yet */
-    job **running; /* array of n_running jobs, in any order */
+    job *next; /* job for the next task (task n_begun); NULL if this job does not exist yet */
+    job **running; /* array of the n_running running jobs, in any order */
     size_t n_running;
-    bool stops; /* true if the program stops, so that runs that end now must be executed again */
+    bool stops; /* true if the program is stopping; runs that end now must be executed again */
     room room;
-    /* array of n_runs progress counters in memory that the processes share */
+    /* array of n_runs progress counters, in memory that all processes share */
     dsgd_progress *progress;
     dsgd_progress_view view;
-    dsgd_progress_now so_far; /* progress of all rounds, without running jobs */
-    double cost, cost_done; /* cost of all tasks and of finished tasks, over all rounds */
-    /* end time and duration of the last join of the parts, in seconds */
+    dsgd_progress_now so_far; /* progress of all rounds; running jobs are excluded */
+    double cost, cost_done; /* total cost of all tasks, and total cost of finished tasks, over all
+                             * rounds */
+    /* time at which the last join of parts ended, and time that this join took, in seconds */
     double joined_s, join_took_s;
 } pool;
 
@@ -78,13 +86,14 @@ static void on_interrupt(int number)
     interrupted = number;
 }
 
-/** Catches the signals that end the runs and then this process. */
+/** Catches signals. The signals end the runs and then this process. */
 static void catch_interrupts(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         if (signal(numbers[k], on_interrupt) == SIG_IGN && numbers[k] == SIGHUP)
-            signal(SIGHUP, SIG_IGN); /* nohup ignores SIGHUP, so keep ignoring it. */
+            signal(SIGHUP, SIG_IGN); /* Keep ignoring SIGHUP if nohup has made this process ignore
+                                      * it. */
 }
 
 dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool has_gpu)
@@ -96,20 +105,20 @@ dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool 
 
 /* --- capacity of this machine ----------------------------------------------------------------- */
 
-/*
- * Memory that the context of a process takes on a GPU, in bytes: kernels, and the driver's memory.
- */
+/* GPU memory of a process's context, in bytes: kernels, and memory of the driver */
 static const size_t context_bytes = (size_t)512 << 20;
 
 /**
- * Returns the capacity of this machine. If @p jobs is 0, the limit is one run per core. If
- * @p threads is 0, each run has cores / jobs - 1 computing threads.
+ * Returns the capacity of this machine. If @p jobs is 0, there can be one run per core. If @p
+ * threads is 0, each run has cores / jobs - 1 computing threads.
  */
 static room room_of(const dsgd_device_survey *gpus, int64_t jobs, int64_t threads)
 {
     const int64_t n = sysconf(_SC_NPROCESSORS_ONLN), cores = n < 1 ? 1 : n;
     room r = {.jobs = jobs > 0 ? jobs : cores, .n_gpus = gpus->n};
-    /* Subtract 1, because the thread that simulates also computes while it waits. */
+    /*
+     * Subtract 1, because the thread that simulates also computes while it waits for other threads.
+     */
     threads = threads > 0 ? threads : cores / r.jobs - 1;
     r.threads = (uint32_t)(threads < 1 ? 1 : threads);
     /* true if two threads per run need more cores than the machine has */
@@ -126,8 +135,7 @@ static room room_of(const dsgd_device_survey *gpus, int64_t jobs, int64_t thread
 }
 
 /**
- * Returns @p bytes plus the memory of a GPU context. On a small GPU, less memory counts for the
- * context.
+ * Returns @p bytes plus the memory of a GPU context. On a small GPU, the context counts less.
  */
 static size_t with_context(const room *r, uint32_t k, size_t bytes)
 {
@@ -136,8 +144,8 @@ static size_t with_context(const room *r, uint32_t k, size_t bytes)
 }
 
 /**
- * Returns the GPU with most free memory. If @p idle is true, only idle GPUs count. Returns n_gpus
- * if no GPU has free memory.
+ * Returns the GPU with the most free memory. If @p idle is true, considers only idle GPUs. Returns
+ * n_gpus if no GPU has free memory.
  */
 static uint32_t most_left(const room *r, bool idle)
 {
@@ -171,9 +179,9 @@ static bool take_gpu(room *r, size_t bytes, dsgd_device_place *place)
 
 /**
  * Sets the threads, the memory and the GPU of a run. If @p gpu_bytes is above 0, the run uses the
- * GPU with most free memory. Its share is the memory that the run needs, or an equal share of the
- * GPU if that is more. If no GPU has enough memory, the run gets an idle GPU for itself. Returns
- * false if the run must wait until another run ends.
+ * GPU with the most free memory. Its share is the memory that the run needs, or an equal share of
+ * the GPU if the equal share is larger. If no GPU has enough memory, the run gets an idle GPU for
+ * itself. Returns false if the run must wait until another run ends.
  */
 static bool take_room(room *r, size_t gpu_bytes, dsgd_run_config *run)
 {
@@ -186,7 +194,7 @@ static bool take_room(room *r, size_t gpu_bytes, dsgd_run_config *run)
     return true;
 }
 
-/** Gives back the share of a run that has ended. */
+/** Returns the share of an ended run to the capacity of the machine. */
 static void give_room(room *r, const dsgd_run_config *run)
 {
     const uint32_t k = run->place.index;
@@ -200,7 +208,8 @@ static void give_room(room *r, const dsgd_run_config *run)
 /* --- start of a run --------------------------------------------------------------------------- */
 
 /**
- * Simulates a run in its own process, and writes its rows. Returns the exit status of the process.
+ * Simulates a run in its own process and writes the rows of the run. Returns the exit status of the
+ * process.
  */
 static int run_here(const void *job_of_pool)
 {
@@ -242,13 +251,13 @@ static job *next_job(pool *p)
 }
 
 /**
- * Loads the data of a run in this process if a later run may use the same data. The run itself
- * reports errors in the data.
+ * Loads the data of a run in this process if a later run may use the same data. Ignores errors,
+ * because the run itself reports errors in the data.
  */
 static void keep_data(const pool *p, const job *j)
 {
     dsgd_data *data = NULL;
-    size_t k = p->n_begun + 1; /* index of the next task with the same seed */
+    size_t k = p->n_begun + 1; /* index of the next task that has the same seed */
     while (k < p->n_tasks &&
            p->config->experiment->runs[p->tasks[k].i].config.seed != j->config.seed)
         k++;
@@ -259,7 +268,7 @@ static void keep_data(const pool *p, const job *j)
 }
 
 /**
- * Starts the next run. Returns false if the machine has no capacity for the run yet, or if no
+ * Starts the next run. Returns false if the machine has no free capacity for the run, or if no
  * process can be started.
  */
 static bool start(pool *p)
@@ -295,8 +304,8 @@ static bool start(pool *p)
 /* --- end of a run ----------------------------------------------------------------------------- */
 
 /**
- * Prints the lines that the process of a run wrote to stderr, with the number of the run. Keeps the
- * last line and SimGrid's reason, because they explain why a process died.
+ * Prints the lines that the process of a run wrote to stderr, with the number of the run. Stores
+ * the last line and SimGrid's reason, because they explain why a process died.
  */
 static void hear(const pool *p, job *j)
 {
@@ -317,7 +326,7 @@ static void hear(const pool *p, job *j)
         }
 }
 
-/** Writes the row of a run whose process wrote none. The row contains the progress of the run. */
+/** Writes a row for a run whose process wrote no row. The row contains the progress of the run. */
 static void write_unfinished(const pool *p, const job *j)
 {
     dsgd_run_result r = {.outcome = (int)j->outcome, .why = j->why, .device = "off"};
@@ -333,7 +342,7 @@ static void write_unfinished(const pool *p, const job *j)
     dsgd_results_write(p->config->results->folder, p->config->experiment, j->i, &r, NULL);
 }
 
-/** Joins the parts of runs into the results files, unless the files are up to date. */
+/** Joins the parts of runs into the results files. Does nothing if the files are up to date. */
 static dsgd_status join(pool *p, dsgd_error *error)
 {
     if (p->config->results->is_joined)
@@ -347,13 +356,13 @@ static dsgd_status join(pool *p, dsgd_error *error)
 
 /**
  * Counts a run that has ended. If the run wrote no row and @p is_final is true, writes a row with
- * the reason. Limits the time of joins to a twentieth of the total time.
+ * the reason. Joins parts so rarely that joins take at most a twentieth of the total time.
  */
 static dsgd_status count(pool *p, job *j, bool is_final, dsgd_error *error)
 {
     dsgd_results *const results = p->config->results;
     const size_t i = j->i;
-    /* Read the row first, because the process may have written it before it was killed. */
+    /* Read the row first, because the process may have written the row before it was killed. */
     DSGD_TRY(dsgd_results_read(results, i, error));
     if (is_final && dsgd_results_state(results, i) == DSGD_RUN_ABSENT) {
         write_unfinished(p, j);
@@ -368,7 +377,7 @@ static dsgd_status count(pool *p, job *j, bool is_final, dsgd_error *error)
     return dsgd_wall_s() - p->joined_s < 20 * p->join_took_s ? DSGD_OK : join(p, error);
 }
 
-/** Counts a run whose process has ended, and removes its unfinished part. */
+/** Counts a run whose process has ended, and removes the run's unfinished part. */
 static dsgd_status end(pool *p, size_t at, int state, dsgd_error *error)
 {
     job *const j = p->running[at];
@@ -392,7 +401,7 @@ static dsgd_status end(pool *p, size_t at, int state, dsgd_error *error)
     return count(p, j, !interrupted && !p->stops && !cannot_write, error);
 }
 
-/** Waits up to 20 ms for a process to end. The limit keeps the progress display current. */
+/** Waits at most 20 ms for a process to end, so that the progress display stays current. */
 static dsgd_status wait_for_one(pool *p, dsgd_error *error)
 {
     int state = 0;
@@ -417,7 +426,7 @@ static double stalled_s(job *j)
     return now_s - j->moved_cpu_s;
 }
 
-/** Kills the runs that exceed --timeout or --stall. */
+/** Kills the runs that exceed the limit of --timeout or --stall. */
 static void kill_overdue(const pool *p)
 {
     const dsgd_run_limits limits = p->config->limits;
@@ -449,7 +458,7 @@ static void show_progress(pool *p, bool last)
 {
     if (!last && !dsgd_progress_is_due(&p->view))
         return;
-    /* Free the memory of each display, because runs can take days. */
+    /* Free the memory of each progress line, because runs can take days. */
     void *const mark = dsgd_mark();
     dsgd_progress_now now = p->so_far;
     dsgd_running *const running = dsgd_keep(p->n_running + 1, sizeof *running);
@@ -468,8 +477,8 @@ static void show_progress(pool *p, bool last)
 }
 
 /**
- * Starts runs while the machine has capacity. If no run is running and the next run cannot be
- * started, counts it as failed.
+ * Starts runs as long as the machine has capacity. If no run is running and the next run cannot be
+ * started, counts the next run as failed.
  */
 static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
@@ -483,7 +492,7 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
     return count(p, j, true, error);
 }
 
-/** Kills the running jobs, and frees the next job. */
+/** Kills the running jobs and frees the job that waits. */
 static void kill_all(pool *p)
 {
     p->stops = true;
@@ -495,10 +504,10 @@ static void kill_all(pool *p)
     }
 }
 
-/** Executes the runs of a round, and joins their rows into the results files. */
+/** Executes the runs of a round and joins their rows into the results files. */
 static dsgd_status run_all(pool *p, dsgd_error *error)
 {
-    /* This join removes the rows of runs that are executed again. */
+    /* This join removes old rows of the runs that are executed again. */
     dsgd_status status = join(p, error);
     while (status == DSGD_OK && !interrupted && (p->n_begun < p->n_tasks || p->n_running > 0)) {
         kill_overdue(p);
@@ -512,7 +521,7 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
     return status == DSGD_OK ? joined : status;
 }
 
-/** Makes the list of runs that a round executes. */
+/** Makes the list of the runs that a round executes. */
 static void list_tasks(pool *p)
 {
     const dsgd_pool_config *const config = p->config;
@@ -548,7 +557,8 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
               .progress = dsgd_shared_memory(n_runs, sizeof *p.progress),
               .view = {config->progress, config->experiment, config->results, now_s, now_s}};
     catch_interrupts();
-    dsgd_status status = join(&p, error); /* This join reads the runs that are already finished. */
+    dsgd_status status = join(&p, error); /* This join reads the results of runs that have already
+                                           * finished. */
     for (bool more = true; status == DSGD_OK && more;) {
         more = false;
         if (rounds->choose != NULL) {
@@ -558,7 +568,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
         }
         list_tasks(&p);
         status = run_all(&p, error);
-        p.anew = false; /* Later rounds keep the results of earlier rounds. */
+        p.anew = false; /* After the first round, keep the results of earlier rounds. */
         if (status == DSGD_OK && !interrupted && rounds->choose != NULL)
             status = rounds->read(rounds->state, &more, error);
     }

@@ -1,6 +1,6 @@
 /**
  * @file prepare.c
- * Checks training data, splits and devices, and prints the skipped runs.
+ * Checks training data, splits and devices. Prints the skipped runs.
  */
 #include "command/runs/prepare.h"
 
@@ -19,7 +19,9 @@ static bool is_split(const dsgd_experiment *experiment, size_t i)
            ((const dsgd_split_kind *)learning->split.about)->deal != NULL;
 }
 
-/** Returns a registry entry with all of its options as a text, or "" if no entry is chosen. */
+/**
+ * Returns a text with a registry entry and all of its options. Returns "" if no entry is chosen.
+ */
 static const char *all_of(const dsgd_spec *pick)
 {
     if (pick->about == NULL)
@@ -42,7 +44,8 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
     for (size_t k = 0; k < experiment->n_columns; k++)
         if (strncmp(experiment->columns[k], "learn", 5) == 0)
             n = experiment->n_unchanged;
-    json_t *const seen = json_object(); /* set of the names of checked data and splits */
+    json_t *const seen = json_object(); /* names of the data and splits that have already been
+                                         * checked */
     for (size_t i = 0; i < experiment->n_unchanged; i++) {
         const dsgd_run_config *const config = &experiment->runs[i].config;
         dsgd_split *split = NULL;
@@ -92,7 +95,7 @@ void dsgd_prepare_left_out(const dsgd_experiment *experiment)
 
 /* --- splits of samples ------------------------------------------------------------------------ */
 
-/** Returns a short text for a registry entry with its options, such as "dirichlet alpha=0.1". */
+/** Returns a short text with a registry entry and its options, such as "dirichlet alpha=0.1". */
 static const char *words_of(const dsgd_spec *pick)
 {
     json_t *const options = dsgd_json_options(pick->about->options, pick->params);
@@ -108,7 +111,7 @@ static const char *words_of(const dsgd_spec *pick)
     return words;
 }
 
-/** Returns true if run @p i splits samples differently from all earlier runs. */
+/** Returns true if run @p i splits samples in another way than all earlier runs. */
 static bool has_another(const dsgd_experiment *experiment, size_t i, json_t *seen)
 {
     if (!is_split(experiment, i))

@@ -14,21 +14,21 @@
 
 const char *const dsgd_progress_forms[] = {"auto", "json", "off", NULL};
 
-/** Returns true if stderr is a terminal, on which a line can be overwritten. */
+/** Returns true if stderr is a terminal. Only on a terminal can a line be overwritten. */
 static bool is_terminal(void)
 {
     const char *const kind = getenv("TERM");
     return isatty(STDERR_FILENO) && (kind == NULL || strcmp(kind, "dumb") != 0);
 }
 
-/** Removes the progress bar, so that a line can be printed. */
+/** Removes the progress bar from the terminal, so that a line can be printed. */
 static void clear_bar(const dsgd_progress_view *view)
 {
     if (view->form == DSGD_PROGRESS_AUTO && is_terminal())
         fputs("\r\033[K", stderr);
 }
 
-enum { DIGITS = 15 }; /* number of significant digits that prints 0.1 as 0.1 */
+enum { DIGITS = 15 }; /* number of significant digits; with this number, 0.1 is printed as 0.1 */
 
 static void print_json(json_t *object)
 {
@@ -37,7 +37,7 @@ static void print_json(json_t *object)
     fflush(stderr);
 }
 
-/** Returns the estimated remaining time if @p share of the work took @p seconds. */
+/** Returns the estimated remaining time in seconds, if @p share of the work took @p seconds. */
 static double left_s(double seconds, double share)
 {
     return share > 0 ? seconds * (1 - share) / share : INFINITY;
@@ -109,8 +109,8 @@ void dsgd_progress_show(dsgd_progress_view *view, const dsgd_progress_now *now, 
 }
 
 static const struct {
-    const char *column, *before, *after; /* column of runs.csv, and the texts before and after its
-                                          * value */
+    const char *column, *before, *after; /* column of runs.csv, and the texts before and after the
+                                          * column's value */
 } figures[] = {
     {"throughput_samples_per_s", "", " samples/s"},
     {"final_loss", "loss ", ""},
@@ -121,8 +121,8 @@ static const struct {
 enum { N_FIGURES = sizeof figures / sizeof figures[0] };
 
 /**
- * Returns a swept value as JSON: a number if possible, else a text; null if the sweep does not
- * apply to the run.
+ * Returns a swept value as JSON: a number if possible, otherwise a text. Returns null if the sweep
+ * does not apply to the run.
  */
 static json_t *swept_json(const char *text)
 {

@@ -1,6 +1,6 @@
 /**
  * @file provenance.c
- * Makes the manifest of an experiment, and finds the experiment of a manifest.
+ * Makes the manifest of an experiment, and finds the experiment to which a manifest belongs.
  */
 #include "command/runs/provenance.h"
 
@@ -17,7 +17,10 @@
 
 /* --- the manifest of an experiment ------------------------------------------------------------ */
 
-/** Returns true if an option is the platform or workload, and is equal in the previous run. */
+/**
+ * Returns true if an option is the platform or the workload, and the previous run has the same
+ * value.
+ */
 static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
                          const dsgd_planned_run *before)
 {
@@ -27,7 +30,7 @@ static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
            memcmp(&run->workload, &before->workload, sizeof run->workload) == 0;
 }
 
-/** Returns true if at least one entry of an imbalance is random. */
+/** Returns true if at least one entry in a list of imbalance entries is random. */
 static bool is_drawn(const dsgd_specs *entries)
 {
     for (size_t i = 0; i < entries->n; i++)
@@ -37,9 +40,9 @@ static bool is_drawn(const dsgd_specs *entries)
 }
 
 /**
- * Returns true if another seed could change the result of the run. This is the case if the run
- * trains a model, or if its steps, failures, placement or receivers are random. @p json is the run
- * as run_json() writes it.
+ * Returns true if the result of the run depends on its seed. This is the case if the run trains a
+ * model, or if its steps, failures, placement or receivers are random. @p json is the run as
+ * run_json() writes it.
  */
 static bool is_by_chance(const dsgd_planned_run *run, const json_t *json)
 {
@@ -57,7 +60,7 @@ static bool is_by_chance(const dsgd_planned_run *run, const json_t *json)
 }
 
 /**
- * Returns a run as JSON. Leaves out the platform or workload if it is equal in the previous run @p
+ * Returns a run as JSON. Omits the platform or workload if it equals that of the previous run @p
  * before (NULL if there is no previous run).
  */
 static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *before)
@@ -82,8 +85,8 @@ static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *bef
 }
 
 /**
- * Returns the path of a file relative to the experiment's folder, as the experiment names the file.
- * This path does not depend on the working directory.
+ * Returns the path of a file relative to the experiment's folder, as in the experiment file. This
+ * path does not depend on the working directory.
  */
 static const char *name_from(const dsgd_experiment *experiment, const char *file)
 {
@@ -92,7 +95,9 @@ static const char *name_from(const dsgd_experiment *experiment, const char *file
     return strncmp(file, experiment->path, n) == 0 ? file + n : file;
 }
 
-/** Replaces the paths of all data files in @p json by paths relative to the experiment's folder. */
+/**
+ * Replaces the path of each data file in @p json by the path relative to the experiment's folder.
+ */
 static void name_files(json_t *json, const dsgd_experiment *experiment)
 {
     const char *const *const files = dsgd_config_data_files(experiment->config);
@@ -108,8 +113,8 @@ static void name_files(json_t *json, const dsgd_experiment *experiment)
 }
 
 /**
- * Returns true if a run needs the network model @p kind. XML platforms always need SimGrid, which
- * reads their links and routes.
+ * Returns true if a run needs the network model @p kind. XML platforms always need SimGrid, because
+ * only SimGrid can read their links and routes.
  */
 static bool uses(const dsgd_planned_run *run, int kind)
 {
@@ -117,7 +122,7 @@ static bool uses(const dsgd_planned_run *run, int kind)
            (kind == DSGD_NETWORK_SIMGRID && !dsgd_platform_has_numbers(&run->platform));
 }
 
-/** Returns the versions of the network models that the runs need, as a text. */
+/** Returns a text with the versions of the network models that the runs need. */
 static char *networks_of(const dsgd_experiment *experiment)
 {
     char *text = dsgd_xstrdup("");
@@ -131,18 +136,22 @@ static char *networks_of(const dsgd_experiment *experiment)
     return text;
 }
 
-/** Returns JSON as if it were read from a file, so that numbers compare equal. */
+/** Returns a copy of JSON that was written and read again, so that numbers compare equal. */
 static json_t *as_read(const json_t *json)
 {
     return json_loads(json_dumps(json, JSON_INDENT(1)), 0, NULL);
 }
 
-/** Returns the runs from @p first to @p end - 1 as if they were read from a file. */
+/**
+ * Returns the runs from @p first to @p end - 1 in the form that they have when read from a file.
+ */
 static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, size_t end)
 {
     json_t *const runs = json_array(), *const before = json_object();
     for (size_t i = first; i < end; i++) {
-        /* Free the memory after each run, because the JSON of all complete runs would be large. */
+        /*
+         * Free the memory after each run, because the complete runs as JSON would need much memory.
+         */
         void *const mark = dsgd_mark();
         const dsgd_planned_run *const run = &experiment->runs[i];
         json_t *const now = run_json(run, i == first ? NULL : run - 1);
@@ -160,8 +169,8 @@ static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, siz
 }
 
 /**
- * Returns the device that computes gradients: "off", "cpu" or "cuda". One table must not contain
- * results from different devices, or results with and without gradients.
+ * Returns the device that computes gradients: "off", "cpu" or "cuda". The results of different
+ * devices, or with and without gradients, must not be in one table.
  */
 static const char *computed_on(const dsgd_experiment *experiment, int numerics)
 {
@@ -177,7 +186,7 @@ static const char *computed_on(const dsgd_experiment *experiment, int numerics)
     return where;
 }
 
-/** Returns true if run @p i of a manifest equals run @p i of the experiment. */
+/** Returns true if run @p i in a manifest equals run @p i of the experiment. */
 static bool has_run(const json_t *manifest, const dsgd_experiment *experiment, size_t i)
 {
     void *const mark = dsgd_mark();
@@ -188,7 +197,10 @@ static bool has_run(const json_t *manifest, const dsgd_experiment *experiment, s
     return has;
 }
 
-/** Adds {name: checksum and length} for a regular file. Does nothing for other files. */
+/**
+ * Adds the checksum and the length of a regular file to @p json, as the value of key @p name. Does
+ * nothing for other files.
+ */
 static dsgd_status add_file(json_t *json, const char *path, const char *name, dsgd_error *error)
 {
     struct stat facts;
@@ -203,8 +215,8 @@ static dsgd_status add_file(json_t *json, const char *path, const char *name, ds
     void *const mark = dsgd_mark();
     DSGD_TRY(dsgd_file_read(path, &text, &n, error));
     const unsigned long checksum = crc32_z(0, (const unsigned char *)text, n);
-    dsgd_drop(mark); /* Free the content of the file, because data files may be large. */
-    json_t *const key = dsgd_json_text(name); /* The key must be UTF-8. */
+    dsgd_drop(mark); /* Free the content of the file, because a data file may be large. */
+    json_t *const key = dsgd_json_text(name); /* The key of a JSON object must be UTF-8. */
     json_object_set_new(json, json_string_value(key),
                         json_string(dsgd_xprintf("%08lx %zu", checksum, n)));
     return DSGD_OK;
@@ -242,9 +254,9 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
 /* --- the experiment of a folder --------------------------------------------------------------- */
 
 /**
- * Returns the path of the experiment of a results folder. The manifest contains this path relative
- * to the former working directory. The current directory and the folders above the results are
- * searched.
+ * Returns the path of the experiment file of a results folder. The manifest contains this path
+ * relative to an earlier working directory. Therefore, searches the current directory and all
+ * folders above the results.
  */
 static const char *find_file(const char *folder, const char *file)
 {

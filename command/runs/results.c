@@ -1,6 +1,6 @@
 /**
  * @file results.c
- * Writes the parts of runs, reads them, and joins them into the results files.
+ * Writes and reads the parts of runs, and joins them into the results files.
  */
 #include "command/runs/results.h"
 
@@ -15,8 +15,9 @@
 /* --- parts, written by the process of a run --------------------------------------------------- */
 
 /**
- * Prints two lines: the reason why the run failed or diverged (empty if it is ok), and the device
- * that computed its gradients (empty if none did).
+ * Prints two lines. The first line is the reason why the run failed or diverged (empty if the run
+ * is ok). The second line is the device that computed the run's gradients (empty if there are no
+ * gradients).
  */
 static void print_note(FILE *stream, const dsgd_run_result *r)
 {
@@ -48,8 +49,8 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
 /* --- the folder ------------------------------------------------------------------------------- */
 
 /**
- * Returns the process that holds the lock, as " (process 123 on host)". Returns "" if the lock file
- * names no process.
+ * Returns a text with the process that holds the lock, such as " (process 123 on host)". Returns ""
+ * if the lock file names no process.
  */
 static const char *holder_of(int descriptor)
 {
@@ -61,8 +62,8 @@ static const char *holder_of(int descriptor)
 }
 
 /**
- * Makes the results folder and locks it with flock(). Child processes inherit the lock, and the
- * last process to exit releases it.
+ * Makes the results folder and locks it with flock(). Child processes inherit the lock. The lock is
+ * released when the last of these processes exits.
  */
 static dsgd_status lock(const char *folder, dsgd_error *error)
 {
@@ -75,7 +76,8 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
     if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
         char host[128] = "";
         gethostname(host, sizeof host - 1);
-        if (ftruncate(descriptor, 0) == 0) /* The lock works even if its file cannot be written. */
+        if (ftruncate(descriptor, 0) == 0) /* The lock also works if the lock file cannot be
+                                            * written. */
             dprintf(descriptor, "process %jd on %s\n", (int64_t)getpid(), host);
         return DSGD_OK;
     }
@@ -122,7 +124,7 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
 struct dsgd_result_row {
     size_t i; /* index of the run; SIZE_MAX if no row was read */
     size_t n_fields;
-    /* consecutive texts: reason why the run failed or diverged, device, fields of the row */
+    /* texts in a row: reason why the run failed or diverged, device, and fields of the row */
     char *texts;
 };
 
@@ -155,7 +157,7 @@ dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **
     void *const mark = dsgd_mark();
     DSGD_TRY(dsgd_manifest_new(config, &manifest, error));
     DSGD_TRY(dsgd_results_take(config->folder, manifest, experiment->n_runs, config->force, error));
-    dsgd_drop(mark); /* Free the manifest, because it is large if there are many runs. */
+    dsgd_drop(mark); /* Free the manifest, because it needs much memory if there are many runs. */
     *results = dsgd_results_new(config->folder, experiment->n_runs, experiment->columns,
                                 experiment->n_columns);
     return DSGD_OK;
@@ -167,7 +169,7 @@ static char *section(const dsgd_part *part, int k)
     return memcpy(dsgd_keep(part->n_bytes[k] + 1, 1), part->sections[k], part->n_bytes[k]);
 }
 
-/** Returns the row of a part. It is parsed as the header of a table without rows. */
+/** Returns the row of a part. The row is parsed as the header of a table that has no rows. */
 static dsgd_csv row_of(const dsgd_part *part)
 {
     dsgd_csv cells;
@@ -197,7 +199,7 @@ dsgd_run_state dsgd_part_state(const dsgd_part *part)
                                                                            : DSGD_RUN_HAS_ROW;
 }
 
-/** Reads a part, and stores the state of its run. */
+/** Reads a part and stores the state of the part's run. */
 static dsgd_status read_part(const dsgd_results *results, size_t i, dsgd_part *part,
                              dsgd_error *error)
 {
@@ -206,7 +208,9 @@ static dsgd_status read_part(const dsgd_results *results, size_t i, dsgd_part *p
     return status;
 }
 
-/** Reads the row and the note of a run. If the part does not exist, both are empty. */
+/**
+ * Reads the row and the note of a run. If the part does not exist, the row and the note are empty.
+ */
 static dsgd_status read_row(const dsgd_results *results, size_t i, dsgd_error *error)
 {
     struct dsgd_result_row *const row = results->row;
@@ -236,7 +240,8 @@ static dsgd_status read_row(const dsgd_results *results, size_t i, dsgd_error *e
 
 dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error)
 {
-    results->is_joined = false; /* Mark the files as outdated, because the part may be new. */
+    results->is_joined =
+        false; /* Mark the results files as outdated, because the part may be new. */
     return read_row(results, i, error);
 }
 
@@ -252,7 +257,10 @@ dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i)
     return results->state[i];
 }
 
-/** Returns text @p k of the row of run @p i: NULL if the run has no row, "" after the last text. */
+/**
+ * Returns text number @p k of the row of run @p i. Returns NULL if the run has no row, and "" after
+ * the last text.
+ */
 static const char *text_of(const dsgd_results *results, size_t i, size_t k)
 {
     if (results->state[i] == DSGD_RUN_ABSENT)
@@ -330,7 +338,7 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
         else
             status = dsgd_whole_close(&files[k], error);
     results->is_joined = status == DSGD_OK;
-    /* Only missing rows are an error. More rows are possible, from runs that have just ended. */
+    /* Only missing rows are an error. There may be more rows, from runs that have just ended. */
     if (status == DSGD_OK && results->n_rows < n_before)
         return dsgd_fail(
             error, DSGD_EIO,

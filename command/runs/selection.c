@@ -1,6 +1,6 @@
 /**
  * @file selection.c
- * Selects runs by numbers (--only) and shards (--shard), and orders runs by cost.
+ * Selects runs by numbers (--only) or shards (--shard), and sorts runs by cost.
  */
 #include "command/runs/selection.h"
 
@@ -35,7 +35,7 @@ dsgd_work *dsgd_runs_by_cost(const dsgd_experiment *experiment, const bool *has,
     return runs;
 }
 
-/** Reads a number. Returns false if there are no digits or too many. */
+/** Reads a number. Returns false if there are no digits or too many digits. */
 static bool read_number(const char **at, size_t *number)
 {
     const size_t n_digits = strspn(*at, "0123456789");

@@ -25,8 +25,8 @@ char *dsgd_swept_name(const char *column)
 char *dsgd_swept_title(const char *column)
 {
     /*
-     * The name of a list element contains the name of its list, because the key is ambiguous
-     * without it: imbalance.0.deviation.
+     * If the column is an element of a list, the name contains the list, because the key is
+     * ambiguous without it. An example is imbalance.0.deviation.
      */
     const char *const key = dsgd_last_key(column);
     const bool is_share = strncmp(column, "platform.hosts.", 15) == 0 &&
@@ -57,7 +57,7 @@ char *dsgd_swept_value(const char *column, const char *value)
     const bool is_binary = strcmp(unit->name, "bytes") == 0 && x >= 1024 && fmod(x, 1024) == 0;
     const double thousand = is_binary ? 1024 : 1000;
     size_t power = 0;
-    /* for times of 1,000 s or more, the largest unit that is not above the time */
+    /* largest unit that is not above the time; used for times of 1,000 s or more */
     const dsgd_suffix *longest = NULL;
     for (const dsgd_suffix *u = unit->suffixes; is_time && fabs(x) >= 1000 && u->text != NULL; u++)
         longest = u->factor > 1 && fabs(x) >= u->factor ? u : longest;
