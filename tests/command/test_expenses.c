@@ -161,8 +161,8 @@ TEST(powers_and_prices_do_not_change_times)
     ck_assert_has(csv, "wall_s,platform.price,platform.busy_power_w\n");
     ck_assert_has(csv, ",2 EUR/h,200\n");
     /*
-     * The first rows have one worker. Runs 1 and 2 differ only in the busy power, and runs 1 and 3
-     * only in the price.
+     * The first rows have one worker. Runs 1 and 2 differ only in the busy power. Runs 1 and 3
+     * differ only in the price.
      */
     const double low_j = strtod(cell_of("s/runs.csv", "1,", "energy_j"), NULL);
     const double high_j = strtod(cell_of("s/runs.csv", "2,", "energy_j"), NULL);

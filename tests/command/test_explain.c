@@ -665,8 +665,8 @@ TEST(explain_reports_failed_run)
 }
 
 /**
- * Tests three ways to end `explain` early, which _i selects: an interrupt, an output file that
- * cannot be written, and a closed pipe.
+ * Tests three ways to end `explain` early: an interrupt, an output file that cannot be written, and
+ * a closed pipe. The loop variable _i selects the way.
  */
 TEST_RANGE(explain_removes_temporary_folder, 0, 3)
 {

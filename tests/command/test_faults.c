@@ -65,8 +65,8 @@ SUITE(faults, "faults", .seconds = 600, .set_up = make_folder, .tear_down = remo
 /* --- Tests that end the program at random times ----------------------------------------------- */
 
 /**
- * The process that a signal ends, which is the program (PARENT) or one of its runs (CHILD), or the
- * closed terminal.
+ * The process or terminal that the test ends: the program (PARENT), one of its runs (CHILD), or the
+ * terminal.
  */
 typedef enum victim {
     PARENT_KILLED,

@@ -497,8 +497,8 @@ static bool read_public(void)
 }
 
 /**
- * Returns the median error in % of predicted times. It uses every second size if @p every is 2, and
- * all sizes if it is 1.
+ * Returns the median error in % of predicted times. If @p every is 2, the median covers every
+ * second size. If @p every is 1, it covers all sizes.
  */
 static double median_error(const dsgd_nccl *nccl, int i, double least_bytes, size_t every)
 {

@@ -259,7 +259,10 @@ TEST(empty_data_folder_counts_as_missing)
     ck_assert_has(shell_ends(0, "DSGD_DATA= " DSGD_BINARY " list platforms"), "piz-daint");
 }
 
-/* The sanitizers reserve terabytes of address space, so a limit would end them. */
+/*
+ * The sanitizers reserve terabytes of address space, so a limit would end programs that are built
+ * with a sanitizer.
+ */
 #if !defined(DSGD_ADDRESS_SANITIZER) && !defined(DSGD_THREAD_SANITIZER)
 
 /** Runs the program under a limit. @p limit is an option of bash's ulimit, such as -v. */

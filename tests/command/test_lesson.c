@@ -1,7 +1,7 @@
 /**
  * @file test_lesson.c
- * Tests `dsgd explain ALGORITHM`. The printed values must equal the values of the run, each value
- * must follow from earlier values, and the text must describe them correctly.
+ * Tests `dsgd explain ALGORITHM`. The printed values must equal the values of the run, and each
+ * value must follow from earlier values. The text must describe the values correctly.
  */
 #include "command/experiment/experiment.h"
 #include "command/trace/lesson/lesson.h"

@@ -139,8 +139,8 @@ static bool has_file(const char *name)
 /* --- legible texts ---------------------------------------------------------------------------- */
 
 /**
- * Computes the corners of the rectangle that a text covers. A letter is taken to be 0.48 of the
- * font size wide, and a line 0.7 of it high.
+ * Computes the corners of the rectangle that a text covers. The test assumes that a letter is 0.48
+ * of the font size wide. It also assumes that a line is 0.7 of the font size high.
  */
 static void corners_of(const label *l, double corner[4][2])
 {
@@ -361,8 +361,8 @@ static double value_at(bool of_y, double pixel)
         if (*end != '\0' || l->anchor != (of_y ? 'e' : 'm'))
             continue;
         /*
-         * The label of a y tick is centred on the tick, and its base line is 0.3256 of its size
-         * below the tick.
+         * The label of a y tick is centred on the tick. The base line of the label is 0.3256 of its
+         * font size below the tick.
          */
         at[n] = of_y ? l->y - l->size * 0.3256 : l->x;
         value[n++] = x;

@@ -291,8 +291,9 @@ TEST(report_escapes_hostile_results)
 }
 
 /**
- * Tests results folders of the first versions of the program. Compare and report must read them. A
- * command that would execute runs again must reject them, with the reason.
+ * Tests results folders of the first versions of the program. The commands compare and report must
+ * read these folders. A command that would execute runs again must reject these folders and print
+ * the reason.
  */
 TEST(results_of_the_first_versions_are_read_or_rejected)
 {

@@ -252,7 +252,10 @@ TEST(simulation_matches_published_figures)
                &median, &worst),
         2);
     ck_assert_double_le(median, 6);
-    /* The worst point is an allreduce of 4 KiB, below the eager limit, after a wait. */
+    /*
+     * The point with the largest error is an allreduce of 4 KiB after a wait. This size is below
+     * the eager limit.
+     */
     ck_assert_double_le(worst, 95);
     ck_assert_ptr_null(strstr(output, "not as simulated"));
     ck_assert_ptr_null(strstr(output, "DOES NOT HOLD"));

@@ -185,8 +185,8 @@ TEST(results_of_older_version_are_rejected_with_advice)
 }
 
 /**
- * Tests rows that lack a cell, together with a current manifest. Under the current header, all
- * cells after the missing one would be in the wrong column.
+ * Tests rows that lack a cell, in a folder with a current manifest. Under the current header, all
+ * cells after the missing cell would be in the wrong column.
  */
 TEST(rows_of_other_version_are_rejected)
 {
@@ -232,10 +232,7 @@ TEST(merge_prefers_finished_run_to_failed_run)
     ck_assert_has(output, "1 of 2 runs failed; the results of the others are in all");
     ck_assert_str_eq(without_wall(read_file("all/runs.csv")),
                      without_wall(read_file("s/runs.csv")));
-    /*
-     * Run 1 failed in the folder s. The folder t contains a run 1 that succeeds, as after a
-     * repetition.
-     */
+    /* Run 1 failed in the folder s. In the folder t, run 1 succeeds, as if it had been repeated. */
     dsgd_ends(0, "run e.yaml -o t --only 1 %s --set failures={}", set);
     output = shell_ends(0, "cp s/manifest.json t");
     output = dsgd_ends(0, "merge s t -o both");

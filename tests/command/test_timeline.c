@@ -446,8 +446,8 @@ TEST(chart_keeps_awaited_ranks_apart_from_step_numbers)
 }
 
 /**
- * Tests a chart that shows only some workers. Its key names the hidden worker for which the shown
- * workers wait.
+ * Tests a chart that shows only some workers. The key of the chart names the hidden worker for
+ * which the shown workers wait.
  */
 TEST(chart_reports_hidden_workers)
 {

@@ -108,7 +108,7 @@ TEST(tune_finds_best_rate_of_quadratic)
 TEST(candidates_share_draws_and_new_seeds)
 {
     quadratic_tuned("--target loss=1e-30");
-    /* The experiment has the seeds 1 and 4, so tune uses others. */
+    /* The experiment has the seeds 1 and 4, so tune uses other seeds. */
     ck_assert_str_eq(awk("NR > 1 {print $4}", "r/runs.csv | sort -u"), "2\n3\n5\n");
     /*
      * The first rung has only one seed. The last rung has three seeds, for the two best candidates
@@ -237,8 +237,8 @@ TEST(tune_finds_candidate_that_is_best_only_late)
     static const char values[] = "[0.005, 0.01, 0.015, 0.02, 0.025, 0.03]";
     tune("r", dsgd_xprintf("--over learn.optimizer.lr='%s'", values), 0);
     /*
-     * The rate 0.01 is best in the end, but fifth of six after 134 steps. tune tries it again,
-     * because it is a neighbour of the best.
+     * At the end of the run, the rate 0.01 is best. After 134 steps, it is only fifth of six rates.
+     * tune tries this rate again, because it is a neighbour of the best rate.
      */
     ck_assert_str_eq(awk("NR == 1 {for (i = 1; i <= NF; i++) k[$i] = i; next} $NF == \"134 steps\" "
                          "{print $k[\"final_loss\"], $(NF-1)}",

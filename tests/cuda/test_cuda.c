@@ -1,8 +1,8 @@
 /**
  * @file test_cuda.c
- * Compares each operation of the CUDA device with the CPU in float, for every model. It is a
- * separate program, because a process that has used CUDA must not fork. Without a device it returns
- * 77, which means "skipped".
+ * Compares each operation of the CUDA device with the CPU in float, for every model. The test is a
+ * separate program, because a process that has used CUDA must not fork. Without a device, the
+ * program returns 77, which means "skipped".
  */
 #include <check.h>
 
@@ -282,7 +282,10 @@ typedef struct manner {
     size_t workspace; /* size of the workspace in reals, or 0 for the device's default */
 } manner;
 
-/** Writes the parameters of model @p i to @p x. They have usual sizes, and none is 0. */
+/**
+ * Writes the parameters of model @p i to @p x. The parameters have usual sizes, and none of them is
+ * 0.
+ */
 static void model_of(const rig *s, uint32_t i, double *x)
 {
     dsgd_network_initial(&s->network, 100 + i, x);
@@ -519,7 +522,7 @@ static const uint32_t batches[CALLS][PER_CALL] = {
 
 /**
  * Computes the gradients of one call. If @p one_launch is true and the memory of a block is large
- * enough, the device needs one launch. Otherwise, it needs one launch per product.
+ * enough, the device needs one launch. Otherwise, the device needs one launch per product.
  */
 static double *chained(const rig *s, int call, bool one_launch)
 {

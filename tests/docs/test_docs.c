@@ -1,8 +1,8 @@
 /**
  * @file test_docs.c
- * Checks that the Markdown files name only things that exist: targets of links, files of this tree,
- * commands, columns and algorithms. Code in algorithms/README.md must be in the source. The quick
- * start must print the table and the answers that README.md shows.
+ * Checks that the Markdown files name only existing targets of links, files of this tree, commands,
+ * columns and algorithms. Code in algorithms/README.md must be in the source. The quick start must
+ * print the table and the answers that README.md shows.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -559,7 +559,7 @@ void fuzz_report(const uint8_t *bytes, size_t n)
     const dsgd_status status = run_command(&dsgd_command_report, words, "printed", &error);
     expect_sentence(status, &error);
     char *const page = status == DSGD_OK ? read_from_folder("report.html") : NULL;
-    /* The page contains one script of its own, and must contain no other. */
+    /* The page contains one script of its own, and must not contain another script. */
     const char *const script = page == NULL ? NULL : strcasestr(page, "<script");
     DSGD_ASSERT(script == NULL || strcasestr(script + 1, "<script") == NULL, "another script");
 }

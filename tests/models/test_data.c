@@ -209,8 +209,8 @@ TEST_ROWS(hyperplane_data_have_the_requested_moments_zeros_and_copies, knobs)
             ck_assert(data->train.targets[i] != data->train.targets[i - 1]);
     }
     /*
-     * By default the test set has new points. If the option is set, it has the distinct points of
-     * the training set.
+     * By default, the test set has new points. If the option is set, the test set has the distinct
+     * points of the training set.
      */
     dsgd_data *const same = knobbed(_i, 1);
     ck_assert_uint_eq(data->test.n, N / 8 + 1);

@@ -61,8 +61,9 @@ static void demand(const char *name, const char *title, const double *x, size_t 
 static void compare_with_reference(const rig_spec *spec, bool in_double)
 {
     /*
-     * Sums have another order than in PyTorch. Their error is about a hundred roundings of 1e-16
-     * (double) or 6e-8 (float). Gradients of the last layers have smaller errors.
+     * The device adds terms in another order than PyTorch. The error of such sums is about a
+     * hundred roundings of 1e-16 (double) or 6e-8 (float). Gradients of the last layers have
+     * smaller errors.
      */
     const double tolerance = in_double ? 1e-13 : 1e-5;
     rig *const s = rig_new(spec, dsgd_device_cpu(in_double), 1);
@@ -711,8 +712,8 @@ static void demand_sentence(const dsgd_error *error)
 }
 
 /**
- * Builds the network of a model for these data. Returns false if the program rejects it with an
- * error. Otherwise, checks that a gradient and an evaluation are finite, and returns true.
+ * Builds the network of a model for these data. Returns false if the program rejects the model with
+ * an error. Otherwise, checks that a gradient and an evaluation are finite, and returns true.
  */
 static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, dsgd_data *data)
 {

@@ -319,7 +319,7 @@ TEST_RANGE(many_steps_need_no_more_memory_than_one, 0, 2 * STATEFUL)
     ck_assert_uint_eq(got.gradients, steps);
     /*
      * The store may contain six vectors: the old and the new x and v, and the gradients of this
-     * step and of the previous step. It may also contain the states of both steps.
+     * step and of the previous step. The store may also contain the states of both steps.
      */
     ck_assert_uint_le(got.peak_bytes, (6 * s->n_params + 2 * s->n_state) * sizeof(double));
     dsgd_values_close(s->values);

@@ -108,7 +108,7 @@ static dsgd_value constant(const fixture *s, size_t piece, double factor)
 
 static const dsgd_origin nowhere = {0, 0};
 
-/** Combines values of chunk 0. A fixture with a single chunk has whole vectors there. */
+/** Combines values of chunk 0. In a fixture with a single chunk, chunk 0 is the whole vector. */
 static dsgd_value combine(const fixture *s, size_t n, const dsgd_value *x, const double *weights,
                           double divisor)
 {
@@ -726,8 +726,8 @@ TEST(store_stays_within_a_small_memory_limit)
         release_all(s, 200, x);
     }
     /*
-     * Allowed memory: the limit, and three vectors for each of the 256 gradients between two checks
-     * of the memory.
+     * The allowed memory is the limit, plus three vectors for each of the 256 gradients between two
+     * checks of the memory.
      */
     ck_assert_uint_le(peaks[0], memory_bytes[0] + 3 * 256 * PARAMS * sizeof(double));
     ck_assert_uint_ge(peaks[1], 200 * PARAMS * sizeof(double));

@@ -1,6 +1,6 @@
 /**
  * @file trial.h
- * An experiment that is tried: the results of its plain run, and of runs with changes.
+ * An experiment that is tested: the results of its plain run, and the results of runs with changes.
  */
 #pragma once
 

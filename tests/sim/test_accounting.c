@@ -377,8 +377,8 @@ TEST(bytes_of_servers_are_not_counted_for_workers)
 enum { OWNERS = 16, USES = 20000, PIECE = 1, PIECES = 2 };
 
 /**
- * The ages counted by one of two methods: one contribution after another, or all contributions of
- * an equal age at once.
+ * The ages that one of two methods counted. One method counts contributions one after another, and
+ * the other method counts all contributions of equal age at once.
  */
 typedef struct counts {
     struct dsgd_sum staleness;

@@ -131,7 +131,7 @@ enum {
 
 /**
  * Makes combination number @p i of platforms, delays, workers, pieces and collectives, with 4 steps
- * and 8 MB. Stores its description in @p where.
+ * and 8 MB. Stores the description of the combination in @p where.
  */
 static support_case *combination(const char *algorithm, int i, char *where, size_t room)
 {
@@ -436,8 +436,8 @@ TEST_RANGE(a_run_with_a_missing_member_ends_the_same, 0, 2)
 /* --- Tests of the conditions for a closed form ------------------------------------------------ */
 
 /**
- * The plan for which a run asks whether a closed form exists. It covers all ranks, or the ranks of
- * a group.
+ * The plan for which a run asks whether a closed form exists. The plan covers all ranks, or the
+ * ranks of a group.
  */
 static dsgd_plan asked = {.how = DSGD_COLLECTIVE_RABENSEIFNER, .members.leader = -1};
 

@@ -88,9 +88,9 @@ TEST_RANGE(a_failure_loses_the_time_since_the_last_complete_checkpoint, 0, 2)
 }
 
 /**
- * A failure at 100.5 s is announced 10 s before. A checkpoint of 2 s follows the step that ends at
+ * A failure at 100.5 s is announced 10 s earlier. A checkpoint of 2 s follows the step that ends at
  * 91 s, and the failure loses the 7.5 steps after this checkpoint. If the failure is announced only
- * 1 s before, there is no time for a checkpoint.
+ * 1 s earlier, there is no time for a checkpoint.
  */
 TEST_RANGE(a_notice_triggers_a_checkpoint, 0, 4)
 {
@@ -210,8 +210,8 @@ TEST(a_failure_without_repair_counts_once)
 CASE("going on", .seconds = 60);
 
 /**
- * Worker 1 fails during its fifth step. It is repaired before this step would end, restarts, and
- * copies 1 GB over a link of 10 GB/s.
+ * Worker 1 fails during its fifth step. The worker is repaired before this step would end. It then
+ * restarts, and copies 1 GB over a link of 10 GB/s.
  */
 TEST_RANGE(a_rejoining_worker_copies_a_live_model_over_its_link, 0, 2)
 {
@@ -338,7 +338,7 @@ TEST(a_failed_learner_costs_only_its_own_time)
 
 /**
  * An algorithm with tokens restarts after a failure. Without a restart, the token of the failed
- * worker would never return, and the other workers would wait for it.
+ * worker would never return, and the other workers would wait for this token.
  */
 TEST_RANGE(an_algorithm_with_tokens_restarts, 0, 2)
 {

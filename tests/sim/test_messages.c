@@ -12,8 +12,8 @@ static const double number_s = 8 / 10e9; /* time in seconds that one number take
 /* --- a worker and a server -------------------------------------------------------------------- */
 
 /**
- * A test server that adds each received update u to its model: x <- x + u. Its answer contains the
- * model and the number of messages so far.
+ * A test server that adds each received update u to its model x. The answer contains the model and
+ * the number of messages so far.
  */
 static void adding_serve(dsgd_node *self)
 {
@@ -579,8 +579,8 @@ TEST(a_message_to_a_missing_receiver_is_rejected)
 /* --- Tests of messages to several receivers --------------------------------------------------- */
 
 /**
- * A test algorithm that sends the model to both neighbours on a ring, one call after the other, and
- * averages.
+ * A test algorithm that sends the model to both neighbours on a ring and averages. The two messages
+ * are sent by two calls, one after the other.
  */
 static void around_work(dsgd_node *self)
 {
@@ -601,8 +601,8 @@ TEST_ALGORITHM(around, .work = around_work);
 
 /**
  * Pieces leave for all receivers as soon as they are ready, as in gossip. Four pieces become ready
- * in the last 0.2 s of a step of 0.3 s. Only the last piece is exposed; it takes 25 ms to each
- * neighbour.
+ * in the last 0.2 s of a step of 0.3 s. Only the last piece is exposed. This piece takes 25 ms to
+ * each neighbour.
  */
 TEST(pieces_leave_for_several_receivers_as_they_get_ready)
 {

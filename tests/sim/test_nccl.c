@@ -374,7 +374,7 @@ TEST_RANGE(two_concurrent_collectives_share_the_nics, 0, 2)
 
 /**
  * Makes a run with a vector in two halves. The first half is ready after 2/3 s of computation, and
- * the second after 1 s.
+ * the second half is ready after 1 s.
  */
 static support_case *beside_computation(double bytes, double share)
 {

@@ -172,9 +172,9 @@ TEST_RANGE(a_released_loop_averages_without_a_pause, GOSSIP_PROCESS, 3)
 }
 
 /**
- * An averaging takes 3.3 s, and a step 1 s. In variant gossip_process, the active worker's process
- * applies one gradient between two averagings, and the passive worker's process applies gradients
- * at once. In variant shared_copy, no worker waits.
+ * An averaging takes 3.3 s, and a step takes 1 s. In the variant gossip_process, the active
+ * worker's process applies one gradient between two averagings, and the passive worker's process
+ * applies gradients at once. In the variant shared_copy, no worker waits.
  */
 TEST_RANGE(a_loop_delays_the_gradients_of_its_process, GOSSIP_PROCESS, 3)
 {

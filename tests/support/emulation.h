@@ -235,8 +235,8 @@ int emulation_exponential_peer(const emulation_problem *p, int worker, long nth)
 /* --- DropCompute ------------------------------------------------------------------------------ */
 
 /**
- * The part of a step that remains if micro-batches after a threshold are dropped. It contains the
- * number of remaining micro-batches and their time.
+ * The part of a step that remains if micro-batches after a threshold are dropped. This struct
+ * contains the number of remaining micro-batches and their time.
  */
 typedef struct emulation_cut {
     int done;

@@ -4,7 +4,10 @@
  */
 #include "tests/support/naive.h"
 
-/** A layer of one sample. It contains the places of the layer's input, output and parameters. */
+/**
+ * A layer of one sample. This struct contains the places of the layer's input, output and
+ * parameters.
+ */
 typedef struct place {
     const dsgd_layer *layer;
     const long double *w; /* the layer's parameters */

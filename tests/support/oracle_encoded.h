@@ -15,7 +15,7 @@
  */
 typedef struct oracle_place {
     int worker; /* rank of the worker that compresses, or -1 if all workers draw the same numbers */
-    long step; /* number of the step; if a sum is compressed, number of the sum */
+    long step; /* number of the step, or number of the sum if a sum is compressed */
     bool sum;
     size_t piece, first; /* number of the piece, and index of its first parameter */
 } oracle_place;

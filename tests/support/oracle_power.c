@@ -91,7 +91,8 @@ static void sum_products(factors *f, double *e, bool transposed, bool deduct)
 
 /**
  * Makes the only product of a step. If @p product is even, the left factor is made orthogonal and
- * the right factor is computed; if it is odd, the roles are exchanged.
+ * the right factor is computed. If it is odd, the right factor is made orthogonal and the left
+ * factor is computed.
  */
 static void alternate(factors *f, long product, double *e, double *u)
 {
@@ -116,7 +117,7 @@ static void both_products(factors *f, double *e, double *u)
         add_product(f, -1, f->left, f->right, e + (size_t)w * f->p->n + f->first);
 }
 
-/** Exchanges parameters without compression: sets u to the mean of e, and e to 0. */
+/** Exchanges parameters without compression. Sets u to the mean of e, and sets e to 0. */
 static void dense(const oracle_problem *p, size_t first, size_t n, double *e, double *u)
 {
     for (size_t i = first; i < first + n; i++) {

@@ -49,8 +49,9 @@ TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
 
 /**
  * Tests a published rate of Meta's cluster RSC-1: 6.50 failures in 1,000 node-days (arXiv
- * 2410.21680, from a summary). As in the paper, it gives one failure in 1.8 h for 16,384 GPUs, and
- * in 14 min for 131,072 GPUs. For 1,024 GPUs it gives 28.8 h, while the paper measured 7.9 h.
+ * 2410.21680, from a summary). As in the paper, this rate gives one failure in 1.8 h for 16,384
+ * GPUs, and one failure in 14 min for 131,072 GPUs. For 1,024 GPUs, the rate gives 28.8 h, while
+ * the paper measured 7.9 h.
  */
 TEST(published_rates_give_published_times)
 {

@@ -897,8 +897,8 @@ TEST_ROWS(every_shipped_number_has_a_comment, shipped)
 /* --- limits of groups ------------------------------------------------------------------------- */
 
 /**
- * Writes the platform of shape() as a SimGrid file. For each limit that all flows share, it has a
- * link outside the crossbars.
+ * Writes the platform of shape() as a SimGrid file. For each limit that all flows share, the file
+ * has a link outside the crossbars.
  */
 static void write_all_limits(const dsgd_platform *p, int n_hosts, const char *path)
 {
