@@ -1,6 +1,6 @@
 /**
  * @file tables.c
- * Implements `dsgd --help=json`: prints tables of commands, kinds and keys. packaging/pages.py
+ * Implements `dsgd --help=json`. It prints tables of commands, kinds and keys. packaging/pages.py
  * makes man pages and completions from these tables and from `dsgd COMMAND --help=json`.
  */
 #include <jansson.h>
@@ -14,7 +14,7 @@ static void add(json_t *list, const char *word)
     json_array_append_new(list, json_string(word));
 }
 
-/** Returns a key of an experiment with its valid words and the keys below it. */
+/** Returns a key of an experiment with its valid words and with the keys inside it. */
 static json_t *key_json(const dsgd_option *o, bool is_top)
 {
     json_t *const words = json_array(), *const keys = json_array();

@@ -1,6 +1,6 @@
 /**
  * @file test.c
- * Implements `dsgd test`: runs the checks of sim/conformance/ on algorithms of the program or of
+ * Implements `dsgd test`. It runs the checks of sim/conformance/ on algorithms of the program or of
  * plug-ins.
  */
 #include "command/console/arguments.h"
@@ -14,7 +14,7 @@
 typedef struct arguments {
     dsgd_operands words;
     dsgd_texts plugins;
-    int network; /* network model, a dsgd_network_kind */
+    int network; /* network model, a value of dsgd_network_kind */
 } arguments;
 
 static const dsgd_argument test_options[] = {
@@ -27,7 +27,7 @@ enum { LIMIT_S = 20, INDENT = 10 };
 
 static const char *const verdicts[DSGD_N_VERDICTS] = {"ok", "FAILED", "skipped"};
 
-/** Prints the result of a check when the check ends. */
+/** Prints the result of a check as soon as the check has ended. */
 static void print_check(const dsgd_check *check, void *argument)
 {
     (void)argument;

@@ -1,7 +1,7 @@
 /**
  * @file phase.c
- * Refines the grid of an experiment with two swept numbers. Reads the results at grid points,
- * divides blocks of the grid where the fastest algorithm changes, and writes phase.csv.
+ * Refines the grid of an experiment with two swept numbers. Reads the results at grid points.
+ * Divides blocks of the grid in which the fastest algorithm changes. Writes phase.csv.
  */
 #include "command/studies/phase.h"
 
@@ -17,8 +17,8 @@
 /* --- the grid --------------------------------------------------------------------------------- */
 
 /**
- * Reads the distinct numbers of a swept column in rising order. Returns false if a value is not a
- * number, or if there is only one number.
+ * Reads the distinct numbers of a swept column in ascending order. Returns false if a value is not
+ * a number, or if there is only one number.
  */
 static bool read_values(dsgd_phase *p, size_t side)
 {
@@ -38,8 +38,8 @@ static bool read_values(dsgd_phase *p, size_t side)
 }
 
 /**
- * Finds the two swept columns. Returns false if the runs differ in anything except these columns,
- * algorithms and seeds.
+ * Finds the two swept columns. Returns false if the runs also differ in anything except algorithms
+ * and seeds.
  */
 static bool find_sides(dsgd_phase *p)
 {
@@ -72,7 +72,7 @@ static void find_runs(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
     const size_t n = e->n_unchanged;
-    /* for each run, the numbers of its algorithm and seed */
+    /* for each run, the number of its algorithm and the number of its seed */
     size_t(*const numbers)[2] = dsgd_keep(n, sizeof *numbers);
     dsgd_names labels = {.n = 0}, seeds = {.n = 0};
     for (size_t i = 0; i < n; i++) {
@@ -132,18 +132,20 @@ void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
                     chosen[c->runs[a * phase->n_seeds + s] - 1] = true;
 }
 
-/** Smallest number of steps of the coarse grid along each side, unless the grid has fewer steps. */
+/**
+ * smallest number of steps of the coarse grid along each side, unless the full grid has fewer steps
+ */
 enum { LEAST_STEPS = 3 };
 
 /**
- * A single seed determines the fastest algorithm if the lead is at least this number of standard
- * deviations of the noise.
+ * A single seed is enough to determine the fastest algorithm if its lead is at least this number of
+ * standard deviations of the noise.
  */
 static const double enough = 2;
 
 /**
- * Error bound of an interpolated throughput, as a share of the change of the throughput across the
- * block.
+ * Error bound of an interpolated throughput, as a share of the change of the throughput from one
+ * side of the block to the other.
  */
 static const double curved = 0.5;
 
@@ -158,8 +160,8 @@ static dsgd_phase_block whole_grid(const dsgd_phase *p)
 }
 
 /**
- * Computes the interpolation weights of the four corners of a block. @p u and @p v are positions
- * along the two sides, from 0 to 1.
+ * Computes the interpolation weights of a block's four corners. @p u and @p v are positions along
+ * the two sides of the block, from 0 to 1.
  */
 static void find_weights(double u, double v, double weights[4])
 {
@@ -170,7 +172,8 @@ static void find_weights(double u, double v, double weights[4])
 /* --- results ---------------------------------------------------------------------------------- */
 
 /**
- * Returns the logarithm of a run's throughput, or NAN if the run has no valid result or cannot win.
+ * Returns the logarithm of a run's throughput. Returns NAN if the run has no valid result or cannot
+ * win.
  */
 static double log_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a, size_t s)
 {
@@ -180,7 +183,8 @@ static double log_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a, s
 }
 
 /**
- * Finds the fastest and the second fastest algorithm. Algorithms with unknown throughput come last.
+ * Finds the fastest and the second fastest algorithm at a grid point. Algorithms with unknown
+ * throughput come last.
  */
 static void rank(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -195,13 +199,13 @@ static void rank(const dsgd_phase *p, dsgd_phase_place *c)
             c->second = a;
     c->ratio = exp(x[c->winner] - x[c->second]);
     c->low = c->high = NAN;
-    /* If only one throughput is known, the ratio is NAN, and this comparison is false. */
+    /* If only one throughput is known, the ratio is NAN, and this comparison is then false. */
     c->is_uncertain = c->ratio < 1 + DSGD_TIE;
 }
 
 /**
- * Returns the spread between seeds at a grid point. It is interpolated geometrically between the
- * corners of the grid.
+ * Returns the standard deviation between seeds at a grid point. It is interpolated geometrically
+ * between the corners of the grid.
  */
 static double noise_at(const dsgd_phase *p, const dsgd_phase_place *c)
 {
@@ -214,8 +218,9 @@ static double noise_at(const dsgd_phase *p, const dsgd_phase_place *c)
 }
 
 /**
- * Computes the confidence interval of the winner's throughput divided by the second's, over their
- * common seeds. If there is only one seed, compares the lead with the noise.
+ * Computes the confidence interval of the winner's throughput divided by the second algorithm's
+ * throughput, over the seeds that both have. If there is only one seed, compares the lead with the
+ * noise.
  */
 static void judge(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -238,7 +243,7 @@ static void judge(const dsgd_phase *p, dsgd_phase_place *c)
 
 /**
  * Returns the mean logarithm of an algorithm's throughput over the wanted seeds. Returns NAN if no
- * seed is wanted or a run has no result.
+ * seed is wanted or if a run has no result.
  */
 static double mean_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a)
 {
@@ -249,8 +254,9 @@ static double mean_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a)
 }
 
 /**
- * Reads the wanted results of a grid point. Algorithms can have different numbers of seeds, so each
- * is compared over common seeds with the algorithm that has the most seeds.
+ * Reads the wanted results at a grid point. Algorithms can have different numbers of seeds.
+ * Therefore, each algorithm is compared with the algorithm that has the most seeds, over the seeds
+ * that both have.
  */
 static void read_place(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -274,8 +280,8 @@ static void read_place(const dsgd_phase *p, dsgd_phase_place *c)
 }
 
 /**
- * Returns the largest standard deviation over seeds of the logarithm of a ratio of two algorithms,
- * or 0 if it is unknown.
+ * Returns the standard deviation over seeds of the logarithm of a ratio of two algorithms. Uses the
+ * pair of algorithms with the largest deviation. Returns 0 if the deviation is unknown.
  */
 static double noise_of(const dsgd_phase *p, const dsgd_phase_place *c)
 {
@@ -314,10 +320,10 @@ static bool want(dsgd_phase_place *c, size_t a, size_t n_seeds)
 }
 
 /**
- * Marks the runs that are needed to settle the winner at a grid point. These are a run of each
- * algorithm that looked too slow before and does not now, and all seeds of algorithms whose
- * distance to the winner is within the noise. If such a distance is a tie anyway, no more seeds are
- * needed.
+ * Marks the runs that are needed to determine the winner at a grid point. If an algorithm looked
+ * too slow before but does not look too slow now, marks one run of it. If the distance of an
+ * algorithm to the winner is within the noise, marks all of its seeds. If such a distance is a tie
+ * anyway, marks no more seeds.
  */
 static bool want_more(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -337,12 +343,12 @@ static bool want_more(const dsgd_phase *p, dsgd_phase_place *c)
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/** Returns the position of a value between two others, from 0 to 1. */
+/** Returns the position of a value between two other values, as a number from 0 to 1. */
 static double share_of(const double *values, size_t from, size_t at, size_t to)
 {
     if (from == to)
         return 0;
-    /* If the values are positive, use logarithms, as in ranges with `log`. */
+    /* If the values are positive, interpolate their logarithms, as in ranges with `log`. */
     if (values[from] > 0)
         return log(values[at] / values[from]) / log(values[to] / values[from]);
     return (values[at] - values[from]) / (values[to] - values[from]);
@@ -361,7 +367,7 @@ static double between(const dsgd_phase *p, const dsgd_phase_block *b, const dsgd
     return x;
 }
 
-/** Returns the error bound of the interpolation in between(). */
+/** Returns the error bound of the number that between() interpolates. */
 static double error_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t a)
 {
     double low = INFINITY, high = -INFINITY;
@@ -373,8 +379,8 @@ static double error_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t a)
 }
 
 /**
- * Marks the algorithms that can win at grid point @p c, which becomes a corner when block @p b is
- * divided.
+ * Marks the algorithms that can win at grid point @p c. This point becomes a corner when block @p b
+ * is divided.
  */
 static void want_rivals(const dsgd_phase *p, const dsgd_phase_block *b, dsgd_phase_place *c)
 {
@@ -399,8 +405,8 @@ static void want_corners(const dsgd_phase *p, const dsgd_phase_block *b, size_t 
 }
 
 /**
- * Divides the grid into blocks of @p stride steps along each side, and marks the runs at their
- * corners.
+ * Divides the grid into blocks that have @p stride steps along each side. Marks the runs at the
+ * corners of these blocks.
  */
 static void begin(dsgd_phase *p, const size_t stride[2], size_t n_seeds)
 {
@@ -419,8 +425,8 @@ static void begin(dsgd_phase *p, const size_t stride[2], size_t n_seeds)
 void dsgd_phase_begin(dsgd_phase *phase)
 {
     const dsgd_phase_block whole = whole_grid(phase);
-    size_t stride[] = {1, 1}; /* for each side, the largest power of two for which the coarse grid
-                               * has LEAST_STEPS steps */
+    size_t stride[] = {1, 1}; /* for each side: the largest power of two for which the coarse grid
+                               * has at least LEAST_STEPS steps */
     for (size_t side = 0; side < 2; side++)
         while (2 * stride[side] * LEAST_STEPS <= whole.to[side])
             stride[side] *= 2;
@@ -429,7 +435,8 @@ void dsgd_phase_begin(dsgd_phase *phase)
 }
 
 /**
- * Returns true if no algorithm wins or ties at all known grid points of a block, edges included.
+ * Returns true if no algorithm wins or ties at all known grid points of a block. The edges belong
+ * to the block.
  */
 static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
 {
@@ -448,8 +455,8 @@ static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
 }
 
 /**
- * Divides block @p i into up to four blocks. Returns false if the block has no grid points between
- * its corners.
+ * Divides block @p i into up to four blocks. Returns false if there are no grid points between the
+ * corners of the block.
  */
 static bool cut(dsgd_phase *p, size_t i)
 {
@@ -487,7 +494,7 @@ bool dsgd_phase_refine(dsgd_phase *phase)
     return any;
 }
 
-/** Reads the results, and interpolates unknown grid points between the corners of their blocks. */
+/** Reads the results. Interpolates unknown grid points between the corners of their blocks. */
 static void interpolate(dsgd_phase *phase)
 {
     read_wanted(phase);
@@ -498,7 +505,7 @@ static void interpolate(dsgd_phase *phase)
                 if (c->is_known)
                     continue;
                 for (size_t a = 0; a < phase->n_algorithms; a++)
-                    /* Keep NAN if the algorithm was simulated here and cannot win. */
+                    /* Keep NAN if the algorithm was simulated at this grid point and cannot win. */
                     if (c->wanted[a] == 0 || !isnan(c->logs[a]))
                         c->logs[a] = between(phase, b, c, a);
                 rank(phase, c);
@@ -512,7 +519,8 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
 {
     if (phase->n_blocks == 0)
         /*
-         * If no block exists, all runs were executed, so each block has one step along each side.
+         * If no block exists, all runs have been executed. Each block then has one step along each
+         * side.
          */
         begin(phase, (const size_t[]){1, 1}, phase->n_seeds);
     interpolate(phase);
@@ -528,11 +536,11 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
     for (size_t a = 0; a < phase->n_algorithms; a++)
         fprintf(stream, ",lead_%s", phase->labels[a]);
     /*
-     * The lead of an algorithm is the logarithm to base 2 of its throughput divided by the best
-     * throughput of the other algorithms.
+     * The lead of an algorithm is log2 of its throughput divided by the best throughput of the
+     * other algorithms.
      */
     for (const dsgd_phase_place *c = phase->places; c < phase->places + phase->n_places; c++) {
-        /* Separate the lines of the grid by blank lines, as gnuplot requires. */
+        /* Write a blank line between two lines of the grid, because gnuplot requires it. */
         if (c->at[0] == 0)
             fputc('\n', stream);
         dsgd_csv_number(stream, phase->values[0][c->at[0]]);

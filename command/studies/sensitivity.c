@@ -29,14 +29,15 @@ dsgd_status dsgd_sensitivity_open(const char *sensitivity, dsgd_experiment *expe
 typedef struct analysis {
     dsgd_csv runs;
     dsgd_frame frame;
-    double *throughput; /* throughput of each row in samples/s; NAN if the run does not count */
+    double *throughput; /* array with the throughput of each row in samples/s; NAN if the run does
+                         * not count */
     /*
-     * Array [variations][places][series] of points; NULL if a point does not exist. Points can have
-     * runs without results. If a series does not use the varied parameter, its point is the
-     * unchanged one.
+     * Array [variations][places][series] of points; NULL if a point does not exist. The runs of a
+     * point may have no results. If a series does not use the varied parameter, its point is the
+     * unchanged point.
      */
     const dsgd_frame_point **points;
-    const dsgd_frame_point **of; /* array [variations]: any point of each variation */
+    const dsgd_frame_point **of; /* array [variations] with any one point of each variation */
     double percent;
 } analysis;
 
@@ -50,13 +51,16 @@ static const char *parameter_of(const analysis *a, size_t v)
     return dsgd_field_of(&a->runs, a->of[v]->rows[0], "parameter");
 }
 
-/** Returns the factor of a variation, or NAN for a variation of a choice. */
+/**
+ * Returns the factor of a variation. Returns NAN if the variation is another choice instead of a
+ * factor.
+ */
 static double factor_of(const analysis *a, size_t v)
 {
     return dsgd_csv_value(&a->runs, a->of[v]->rows[0], dsgd_csv_column(&a->runs, "factor"));
 }
 
-/** Returns the name of a point's series for readers, such as "wagma; group 4". */
+/** Returns the name of a point's series as a text for readers, such as "wagma; group 4". */
 static const char *name_of(const analysis *a, const dsgd_frame_point *p)
 {
     const dsgd_frame *const f = &a->frame;
@@ -88,23 +92,23 @@ static dsgd_status analysis_open(analysis *a, const char *folder, const char *ba
 /* --- effects of variations -------------------------------------------------------------------- */
 
 /**
- * The effect of a variation on one series at one place (combination of workers and swept values).
- * Unknown numbers are NAN.
+ * The effect of a variation on one series at one place (a combination of workers and swept values).
+ * An unknown number is NAN.
  */
 typedef struct effect {
-    size_t n; /* number of seeds */
-    double throughput, unchanged; /* throughputs with and without the variation, in samples/s */
-    double change; /* relative change of the throughput */
+    size_t n; /* number of seeds over which the effect is computed */
+    double throughput, unchanged; /* throughput with the variation, and throughput without it, in
+                                   * samples/s */
+    double change; /* relative change of the throughput by the variation */
     /*
-     * throughputs divided by the baseline's, with and without the variation, and their relative
-     * change
+     * speed-up over the baseline with the variation, the same without it, and the relative change
      */
     double speedup, unchanged_speedup, speedup_change;
 } effect;
 
 /**
- * Returns the effect of a variation on the series at point @p k. Its field n is 0 if the variation
- * changes neither the series nor its baseline, or if results are missing.
+ * Returns the effect of a variation on the series at point @p k. The member n of the effect is 0 if
+ * the variation changes neither the series nor its baseline, or if results are missing.
  */
 static effect effect_of(const analysis *a, size_t k)
 {
@@ -132,12 +136,13 @@ static effect effect_of(const analysis *a, size_t k)
     return e;
 }
 
-/** The order of the throughputs of two series at one place. */
+/** Order of two series at one place, by throughput. */
 typedef enum order {
     SLOWER = -1, /* The first series is slower. */
-    TIE = 0, /* The ratio is within DSGD_TIE or within the confidence interval. */
+    TIE = 0, /* The ratio of throughputs differs from 1 by at most DSGD_TIE, or its confidence
+              * interval includes 1. */
     FASTER = 1,
-    /* The series have no seed in common. */
+    /* The two series have no seed in common. */
     UNKNOWN = 2
 } order;
 
@@ -155,7 +160,7 @@ static order order_of(const analysis *a, const dsgd_frame_point *p, const dsgd_f
     return ratio.ratio > 1 ? FASTER : SLOWER;
 }
 
-/** Returns true if one order is the reverse of the other. */
+/** Returns true if one order of two series is the reverse of the other order. */
 static bool is_swap(order a, order b)
 {
     return (a == FASTER && b == SLOWER) || (a == SLOWER && b == FASTER);
@@ -164,7 +169,7 @@ static bool is_swap(order a, order b)
 /* --- sensitivity.csv -------------------------------------------------------------------------- */
 
 /**
- * Writes the keys of a point except its variation, with a comma before each key. If @p p is NULL,
+ * Writes the keys of a point except its variation, each followed by a comma. If @p p is NULL,
  * writes the names of the keys.
  */
 static void write_keys(FILE *stream, const analysis *a, const dsgd_frame_point *p)
@@ -211,11 +216,11 @@ static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** The largest change that a parameter causes, and the point with this change. */
+/** The largest change that a parameter causes, and the point at which it occurs. */
 typedef struct largest {
     const dsgd_frame_point *at; /* point with the largest change; NULL if no change is known */
     size_t variation;
-    double change; /* relative change of the throughput or speed-up at this point */
+    double change; /* relative change of the throughput, or of the speed-up, at this point */
 } largest;
 
 typedef struct line {
@@ -242,8 +247,8 @@ static int by_effect(const void *a, const void *b)
 }
 
 /**
- * Returns the factor of a variation as a text such as " +20 %". Returns "" for a choice, because
- * the name of a choice contains the change.
+ * Returns the factor of a variation as a text such as " +20 %". Returns "" for another choice,
+ * because the name of the variation already contains the choice.
  */
 static const char *factor_text(const analysis *a, size_t v)
 {
@@ -251,7 +256,7 @@ static const char *factor_text(const analysis *a, size_t v)
     return isnan(factor) ? "" : dsgd_xprintf(" %+.3g %%", 100 * (factor - 1));
 }
 
-/** Returns a text such as "-12.3 %: wagma at 64 workers, for +20 %". */
+/** Returns a text about the largest change, such as "-12.3 %: wagma at 64 workers, for +20 %". */
 static const char *largest_text(const analysis *a, const largest *l)
 {
     if (l->at == NULL)
@@ -263,7 +268,7 @@ static const char *largest_text(const analysis *a, const largest *l)
                         dsgd_frame_place(&a->frame, l->at), *factor == '\0' ? "" : ", for", factor);
 }
 
-/** Prints the parameters, the parameter with the largest effect first. */
+/** Prints the parameters. The parameter with the largest effect comes first. */
 static void print_parameters(const analysis *a, const char *folder)
 {
     const size_t n_series = a->frame.n[DSGD_SERIES];
@@ -292,7 +297,7 @@ static void print_parameters(const analysis *a, const char *folder)
     dsgd_columns t = {.wraps = true};
     for (size_t i = 0; i < n_lines; i++) {
         dsgd_columns_row(&t);
-        /* length of the parameter's name; the words of a choice after the name may wrap */
+        /* length of the parameter's name; words of a choice follow the name and may wrap */
         const size_t end = strcspn(lines[i].parameter, "=");
         dsgd_columns_put(&t, "parameter", "%.*s%s%s", (int)end, lines[i].parameter,
                          lines[i].parameter[end] == '\0' ? "" : " ",
@@ -307,8 +312,8 @@ static void print_parameters(const analysis *a, const char *folder)
 }
 
 /**
- * Prints the variations under which two series swap places. Also counts the pairs that tie only in
- * some variations.
+ * Prints the variations under which two series change their order. Also counts the pairs that tie
+ * in only some variations.
  */
 static bool print_pair(const analysis *a, size_t place, size_t first, size_t second, size_t *ties)
 {
@@ -337,7 +342,9 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     return true;
 }
 
-/** Prints the pairs of series that swap places, and the number of rankings that change. */
+/**
+ * Prints the pairs of series whose order changes. Also prints the number of rankings that change.
+ */
 static void print_rankings(const analysis *a)
 {
     size_t changed = 0, pairs = 0, ties = 0, left_out = 0;

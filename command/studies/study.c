@@ -1,6 +1,6 @@
 /**
  * @file study.c
- * Executes a study: creates its folder, executes its rounds, and calls its conclusion.
+ * Executes a study. Makes its folder, executes its rounds, and calls its function conclude().
  */
 #include "command/studies/study.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file task.c
- * Implements `dsgd task`: executes a learner's experiment, and reports whether the experiment
+ * Implements `dsgd task`. It executes a learner's experiment and prints whether the experiment
  * reaches the goals of its task.
  */
 #include <unistd.h>
@@ -25,7 +25,8 @@ typedef struct goal {
      * NULL if the goal does not set them
      */
     const char *measure, *of, *against, *target;
-    double at_least, at_most; /* limits of the measure; negative if there is no limit */
+    double at_least, at_most; /* smallest and largest accepted value of the measure; negative if
+                               * there is no limit */
 } goal;
 
 typedef struct task {
@@ -72,7 +73,8 @@ const dsgd_option dsgd_task_options[] = {
 };
 
 /**
- * Returns the index of a measure of `dsgd compare`, or DSGD_N_MEASURES if @p name is not a measure.
+ * Returns the index of a measure of `dsgd compare`. Returns DSGD_N_MEASURES if @p name is not a
+ * measure.
  */
 static size_t find_measure(const char *name)
 {
@@ -116,7 +118,7 @@ static dsgd_status check_goal(const task *t, size_t i, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Reads the task in @p file. If @p file is NULL, reads the task that the experiment names. */
+/** Reads the task file @p file. If @p file is NULL, reads the task that the experiment names. */
 static dsgd_status read_task(const dsgd_experiment *experiment, const char *file, task *t,
                              dsgd_error *error)
 {
@@ -142,8 +144,8 @@ static dsgd_status read_task(const dsgd_experiment *experiment, const char *file
 /* --- the learner's experiment ----------------------------------------------------------------- */
 
 /**
- * Checks that the learner's experiment differs from the given experiment only in keys that may
- * change, and that it contains the algorithms of the goals.
+ * Checks the learner's experiment. It may differ from the given experiment only in keys that may
+ * change, and it must contain the algorithms of the goals.
  */
 static dsgd_status check_changes(const dsgd_experiment *experiment, const task *t,
                                  dsgd_error *error)
@@ -172,16 +174,16 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
 
 /* --- goals ------------------------------------------------------------------------------------ */
 
-/** The measured values of a goal at one place (combination of workers and swept values). */
+/** Measured values for a goal at one place (a combination of workers and swept values). */
 typedef struct outcome {
-    double of, against, ratio; /* measures of the two algorithms, and their ratio; NAN if a measure
-                                * does not exist */
+    double of, against, ratio; /* measure of each of the two algorithms, and the ratio of these
+                                * measures; NAN if a measure does not exist */
     bool met;
 } outcome;
 
 /**
- * Computes the measure of each row; NAN if the row has no measure or diverged. Returns DSGD_EUSAGE
- * if the measure is a text.
+ * Computes the measure of each row. The result is NAN if the row has no measure or diverged.
+ * Returns DSGD_EUSAGE if the measure is a text.
  */
 static dsgd_status read_measure(const dsgd_comparison *c, const char *measure, double *x)
 {
@@ -195,13 +197,13 @@ static dsgd_status read_measure(const dsgd_comparison *c, const char *measure, d
 }
 
 /**
- * Compares the mean measure over all seeds with the limits of a goal. All seeds must have the
+ * Compares the mean of a measure over all seeds with the limits of a goal. All seeds must have the
  * measure. @p x contains the measure of each row.
  */
 static outcome judge(const dsgd_comparison *c, const goal *want, const dsgd_frame_point *g,
                      const double *x)
 {
-    /* relative rounding error of times and means, because 3 * 0.1 differs from 0.3 */
+    /* relative rounding error of times and means; for example, 3 * 0.1 differs from 0.3 */
     static const double rounding = 1e-9;
     double *const of = dsgd_keep(3 * g->n_rows, sizeof *of);
     double *const against = of + g->n_rows, *const logs = against + g->n_rows;
@@ -255,8 +257,8 @@ static void print_outcome(const dsgd_comparison *c, const dsgd_frame_point *g, c
 }
 
 /**
- * Judges a goal at all places, and prints its result at the first place that misses the goal. If no
- * place misses the goal, prints the result at the first place.
+ * Checks a goal at all places. If a place misses the goal, prints the result at the first such
+ * place. Otherwise, prints the result at the first place.
  */
 static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *error)
 {
@@ -294,8 +296,8 @@ typedef struct arguments {
     dsgd_operands file;
     const char *task;
     dsgd_texts sets, plugins;
-    int64_t jobs, threads; /* numbers of processes and threads; 0 if the user does not give the
-                            * option */
+    int64_t jobs, threads; /* number of processes, and number of threads; 0 if the user does not
+                            * give the option */
     int numerics;
     dsgd_run_limits limits;
 } arguments;
@@ -317,7 +319,7 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-/** Prints the result of each goal of a task, when all runs have ended. */
+/** Prints the result of each goal of a task after all runs have ended. */
 static dsgd_status ask(void *state, dsgd_error *error)
 {
     (void)error;
@@ -346,8 +348,8 @@ static dsgd_status judge_runs(void *state, const dsgd_pool_counts *done, dsgd_er
     if (t->goals.n > 1)
         printf("\n%s: %zu of %zu goals are met\n", n_met == t->goals.n ? "passed" : "not yet",
                n_met, t->goals.n);
-    *error = (dsgd_error){""}; /* Clear the error text, because the missed goals are already
-                                * printed. */
+    *error = (dsgd_error){""}; /* Clear the error message, because the missed goals have already
+                                * been printed. */
     return n_met < t->goals.n ? DSGD_ERUNS : DSGD_OK;
 }
 
@@ -381,7 +383,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                     isatty(STDERR_FILENO) ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
     const dsgd_study study = {{.state = &t}, ask, judge_runs};
     DSGD_TRY(dsgd_study_prepare(&t.runs, error));
-    /* The results folder is temporary. */
+    /* The study uses a temporary results folder. */
     return dsgd_study_run(&study, &t.runs, &a.plugins, error);
 }
 

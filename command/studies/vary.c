@@ -1,7 +1,7 @@
 /**
  * @file vary.c
- * Makes the variations of --sensitivity: each run with each number of its platform, workload and
- * compression smaller and larger, and with other choices of its exchange.
+ * Makes the variations of --sensitivity. Each variation is a run with one smaller or larger number
+ * of its platform, workload or compression, or with another choice of its exchange.
  */
 #include "command/studies/sensitivity.h"
 
@@ -11,23 +11,23 @@
 
 /**
  * Numbers that are not varied, because they are known exactly or have no effect. Whole numbers are
- * not varied either, because they are counts and shapes.
+ * also not varied, because they are counts and shapes.
  */
 static const char *const exact[] = {
-    "reference_speed", /* `reference_speed` names the host on which `step` was measured; only `step`
-                        * can be inexact. */
+    "reference_speed", /* `reference_speed` is the speed of the host on which `step` was measured.
+                        * Only `step` can be inexact. */
     "bytes",
     "elements",
     "uses",
     "sparse",
     "value_bytes",
-    "transformer", /* `transformer` is the shape of the model, which is known exactly. */
+    "transformer", /* `transformer` contains the shape of the model, which is known exactly. */
     "size",
     "up",
     "cables",
     "list",
-    "regions", /* The keys from `size` to `regions` describe the shape of the platform. */
-    "routes", /* `route_bandwidth` and `route_latency` vary all routes together. */
+    "regions", /* The keys from `size` to `regions` contain the shape of the platform. */
+    "routes", /* `route_bandwidth` and `route_latency` already vary all routes together. */
     "eager_limit",
     "doubling_limit", /* `eager_limit` and `doubling_limit` are settings of the library. */
     "bucket",
@@ -36,10 +36,10 @@ static const char *const exact[] = {
     "cycle",
     "busy_power",
     "idle_power", /* `busy_power` and `idle_power` have no effect on time. */
-    "samples", /* `samples` is the unit of the throughput, and is the same for all algorithms. */
+    "samples", /* `samples` is the unit of the throughput. It is the same for all algorithms. */
     NULL};
 
-/** The parts of a run whose numbers and choices are varied. */
+/** parts of a run whose numbers and choices are varied */
 static const dsgd_option parts[] = {
     DSGD_OPTION_STRUCT(dsgd_planned_run, platform, dsgd_platform_options, NULL),
     DSGD_OPTION_STRUCT(dsgd_planned_run, workload, dsgd_workload_options, NULL),
@@ -52,15 +52,18 @@ static const dsgd_option parts[] = {
 
 enum { MOST_PATH = 256 };
 
-/** A search for the numbers at a path, such as platform.nccl.latency, or for all paths. */
+/**
+ * A search for the numbers at one path, such as platform.nccl.latency. The search can also collect
+ * all paths.
+ */
 typedef struct search {
-    const char *path; /* path to find; NULL to add all paths to names */
+    const char *path; /* path of the wanted numbers; NULL adds all paths to names */
     dsgd_names *names;
-    dsgd_numbers at; /* numbers at the path; n is 0 if the path has no numbers */
+    dsgd_numbers at; /* numbers that were found at the path; n is 0 if the path has no numbers */
     const dsgd_option *option;
 } search;
 
-/** Returns a copy of an array, so that a varied run does not share it. */
+/** Returns a copy of an array, because a varied run must not share it with the original run. */
 static void *copied(const void *from, size_t size)
 {
     void *const copy = dsgd_keep(1, size + 1);
@@ -70,7 +73,7 @@ static void *copied(const void *from, size_t size)
 static void look(search *s, const dsgd_option *options, char *params, const char *above);
 
 /**
- * Searches the @p n structs of a list, or the options of a registry entry.
+ * Searches the @p n structs of a list, or the options of a registry entry, for numbers.
  */
 static void look_into(search *s, const dsgd_option *o, char *structs, size_t n, const char *name)
 {
@@ -128,7 +131,9 @@ static void look(search *s, const dsgd_option *options, char *params, const char
 
 /* --- variations ------------------------------------------------------------------------------- */
 
-/** Returns true if the run uses the number at a path. The start of the path determines this. */
+/**
+ * Returns true if the run uses the number at a path. The start of the path determines the result.
+ */
 static bool is_used(const dsgd_planned_run *run, const char *path)
 {
     const dsgd_platform *const p = &run->platform;
@@ -138,7 +143,7 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
     const struct {
         const char *prefix;
         bool is;
-        /* `platform.host_*` is used if the platform describes its links by numbers. */
+        /* `platform.host_*` is used if numbers (not a file) describe the links of the platform. */
     } uses[] = {{"platform.host_", dsgd_platform_has_numbers(p)},
                 {"platform.group_", dsgd_platform_group_hosts(p) > 0 && p->routes.n == 0},
                 {"platform.route_", p->routes.n > 0},
@@ -152,7 +157,7 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
     return true;
 }
 
-/** Adds a variation of run @p i, unless the run's algorithm rejects the variation. */
+/** Adds a variation of run @p i. Does not add the variation if the run's algorithm rejects it. */
 static void add_run(dsgd_experiment *experiment, size_t i, dsgd_planned_run *run,
                     const char *parameter, double factor)
 {
@@ -167,9 +172,9 @@ static void add_run(dsgd_experiment *experiment, size_t i, dsgd_planned_run *run
 }
 
 /**
- * Adds run @p i with the numbers at a path multiplied by @p factor, unless nothing changes. If @p
- * factor is NAN, does not vary these numbers. A compression speed that is given as a word is a
- * guess, and is varied by a factor of ten.
+ * Adds run @p i with the numbers at a path multiplied by @p factor. Adds no run if nothing changes.
+ * If @p factor is NAN, does not vary these numbers. If the compression speed is given as a word, it
+ * is a guess; varies it by a factor of ten.
  */
 static void vary_number(dsgd_experiment *experiment, size_t i, const char *path, int sign,
                         double factor)
@@ -207,9 +212,10 @@ static size_t count_pieces(const dsgd_planned_run *run)
 }
 
 /**
- * Adds variations of an option of the exchange. An option with words takes each of its other words;
- * a number with words (`pieces`) takes each word and the smallest number. Does not vary an option
- * that follows another option, or the collective of NCCL, which has no alternative.
+ * Adds variations of an option of the exchange. If the option has words as values, uses each of its
+ * other words. If it has numbers and words (`pieces`), uses each word and the smallest number. Does
+ * not vary an option that follows another option. Does not vary the collective of NCCL, because it
+ * has no alternative.
  */
 static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
 {
@@ -227,11 +233,11 @@ static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
                                      : is_word && e->collective == DSGD_COLLECTIVE_AUTO &&
                                            run.platform.library != DSGD_LIBRARY_MPI;
             if (is_word && strcmp(o->words[w], "rings") == 0 &&
-                /* The platform has only one ring. */
+                /* The platform has only one ring, so `rings` is not a different choice. */
                 dsgd_platform_dimensions(&run.platform).n[0] == 1)
                 continue;
             dsgd_option_put(o, &run.config.exchange, value);
-            /* A bucket size is valid only if the vector is split into buckets. */
+            /* A size of buckets is valid only if the vector is split into buckets. */
             if (!is_word && value != DSGD_PIECES_BUCKETS)
                 run.config.exchange.bucket_bytes = DSGD_BUCKET_AUTO;
             if (!follows &&

@@ -1,6 +1,6 @@
 /**
  * @file explain.h
- * Defines the options of `dsgd explain`, which explains the times of runs, or the steps of an
+ * Defines the options of `dsgd explain`. This command explains the times of runs or the steps of an
  * algorithm.
  */
 #pragma once
@@ -17,18 +17,19 @@ typedef enum dsgd_explain_format {
 
 /** The command line of `dsgd explain`. */
 typedef struct dsgd_explain_options {
-    dsgd_operands source; /* one experiment file, results folder or algorithm name */
+    dsgd_operands source; /* the operand: an experiment file, a results folder or the name of an
+                           * algorithm */
     dsgd_texts sets, plugins;
-    const char *output, *size; /* output file and size of the figure; NULL if the user does not give
-                                * the option */
+    const char *output, *size; /* output file, and size of the figure; NULL if the user does not
+                                * give the option */
     int64_t run, jobs, workers, steps; /* number of a run, and numbers of processes, workers and
                                         * steps; 0 if the user does not give the option */
-    int format; /* form of the output, a dsgd_explain_format */
-    int numerics; /* device that computes gradients, a dsgd_numerics; -1 if the user does not give
-                   * the option */
-    bool instead; /* true to also simulate other algorithms, buckets and numbers of workers */
+    int format; /* format of the output, a value of dsgd_explain_format */
+    int numerics; /* device that computes gradients, a value of dsgd_numerics; -1 if the user does
+                   * not give the option */
+    bool instead; /* true if other algorithms, buckets and numbers of workers are simulated too */
     dsgd_run_limits limits;
 } dsgd_explain_options;
 
-/** The words text, svg, pdf, png, in the order of dsgd_explain_format. NULL ends the array. */
+/** the words text, svg, pdf and png, in the order of dsgd_explain_format; NULL ends the array */
 extern const char *const dsgd_explain_formats[];

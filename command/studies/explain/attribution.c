@@ -1,7 +1,7 @@
 /**
  * @file attribution.c
  * Makes counterfactuals: copies of a run with a changed platform, changed failures or changed
- * computation. Executes the original runs, then their counterfactuals, in a temporary folder.
+ * computation. Executes the original runs and then their counterfactuals, in a temporary folder.
  */
 #include "command/studies/explain/attribution.h"
 
@@ -26,7 +26,7 @@ const char *const dsgd_counterfactual_names[] = {
 /* --- platforms -------------------------------------------------------------------------------- */
 
 /**
- * Copies the list of hosts that differ from the platform's default, with room for @p more entries.
+ * Copies the list of hosts that differ from the platform's default, with space for @p more entries.
  * A copy is needed because several runs share the original list.
  */
 static dsgd_platform_entry *own_hosts(dsgd_platform *p, size_t more)
@@ -47,7 +47,10 @@ static void change_hosts(dsgd_platform *p, double latency_factor, double least_b
     }
 }
 
-/** Makes the GPUs of the first hosts of @p n workers as fast as the GPU of host @p place. */
+/**
+ * For each of @p n workers, makes the GPU of the worker's first host as fast as the GPU of host @p
+ * place.
+ */
 static void equal_speeds(dsgd_platform *p, const dsgd_worker_facts *of, int n, int place)
 {
     const double speed = dsgd_platform_host(p, place).speed;
@@ -62,7 +65,7 @@ static void equal_speeds(dsgd_platform *p, const dsgd_worker_facts *of, int n, i
     p->hosts.n = n_entries;
 }
 
-/** Multiplies all latencies of links by a factor. */
+/** Multiplies the latencies of all links by a factor. */
 static void scale_latency(dsgd_platform *p, double factor)
 {
     change_hosts(p, factor, 0);
@@ -88,8 +91,8 @@ static void scale_bandwidth(dsgd_platform *p, double factor)
 }
 
 /**
- * Bandwidth factor of an ideal network. On a link of at least 1 GB/s, a gigabyte then takes at most
- * a nanosecond.
+ * bandwidth factor of an ideal network; a gigabyte on a link of at least 1 GB/s then takes at most
+ * a nanosecond
  */
 static const double idle_factor = 1e9;
 
@@ -104,7 +107,7 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
     case DSGD_IDLE_NETWORK:
         scale_bandwidth(p, idle_factor);
         scale_latency(p, 0);
-        /* The NCCL model has its own bandwidth limits, which are scaled too. */
+        /* The NCCL model has its own bandwidth limits, so these limits are multiplied too. */
         p->nccl.bandwidth *= idle_factor;
         p->nccl.node_bandwidth *= idle_factor;
         p->message_overhead_s = 0;
@@ -129,7 +132,7 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
     }
 }
 
-/** Changes the failures of a run, or the reaction of the run to failures. */
+/** Changes the failures of a run, or how the run reacts to failures. */
 static void change_failures(dsgd_failures_config *f, dsgd_counterfactual which)
 {
     if (which == DSGD_WITHOUT_FAILURES) {
@@ -148,7 +151,7 @@ static void change_failures(dsgd_failures_config *f, dsgd_counterfactual which)
     }
 }
 
-/** Returns true if a counterfactual about failures changes the run. */
+/** Returns true if a counterfactual that concerns failures changes the run. */
 static bool has_failures(const dsgd_planned_run *run, dsgd_counterfactual which)
 {
     const dsgd_failures_config *const f = &run->config.failures;
@@ -177,7 +180,7 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     if (which == DSGD_WITHOUT_LINK_FAILURES)
         return run->config.failures.links.n > 0;
     if (is_of_network && p->library == DSGD_LIBRARY_NCCL && p->nccl.tables.n > 0)
-        return false; /* Measured tables contain the times of collectives, and not the causes of
+        return false; /* Measured tables contain the times of collectives, but not the causes of
                        * these times. */
     if (which == DSGD_WITHOUT_SLOW_LINKS)
         return p->hosts.n > 0;
@@ -193,7 +196,7 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
 
 /**
  * Changes the algorithm, the buckets or the number of workers of a run, for option --instead.
- * Returns false if the run does not change.
+ * Returns false if the change has no effect on the run.
  */
 static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
 {
@@ -220,10 +223,10 @@ static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
 }
 
 /**
- * Applies a counterfactual to a run. If the algorithm rejects the change, or Daly's interval is
- * unknown, the run stays unchanged and its parameter becomes NULL, so that it is not executed.
- * Alternatives of option --instead are also dropped if @p instead is false. A rejected alternative
- * is added to the list of skipped alternatives, with the reason.
+ * Applies a counterfactual to a run. If the algorithm rejects the change, or if Daly's interval is
+ * unknown, the run stays unchanged. Its parameter then becomes NULL, so that it is not executed.
+ * The alternatives of option --instead are also not executed if @p instead is false. If an
+ * alternative is rejected, adds it with the reason to the list of skipped alternatives.
  */
 static void take(dsgd_experiment *experiment, dsgd_planned_run *run, dsgd_counterfactual which,
                  bool instead)
@@ -252,15 +255,15 @@ static void take(dsgd_experiment *experiment, dsgd_planned_run *run, dsgd_counte
 /* --- the list of runs ------------------------------------------------------------------------- */
 
 /**
- * Appends the counterfactuals of all runs after the original runs, in a column `what_if`. The
- * counterfactuals of run i begin at index n_unchanged + DSGD_N_COUNTERFACTUALS * i.
+ * Appends the counterfactuals of all runs after the original runs. They have a column `what_if`.
+ * The counterfactuals of run i begin at index n_unchanged + DSGD_N_COUNTERFACTUALS * i.
  */
 static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
                                        const dsgd_explain_options *options, dsgd_numerics numerics,
                                        dsgd_error *error)
 {
     const size_t n = experiment->n_unchanged;
-    /* Runs that the experiment skips were reported before. */
+    /* The runs that the experiment skips have already been reported. */
     experiment->left_out = dsgd_xstrdup("");
     DSGD_TRY(dsgd_study_check_length(experiment, n * (1 + DSGD_N_COUNTERFACTUALS), error));
     experiment->n_runs = n * (1 + DSGD_N_COUNTERFACTUALS);
@@ -283,14 +286,17 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
 }
 
 /**
- * Completes a counterfactual of run @p i with the recorded facts of the run. @p steps is the number
- * of steps of all workers divided by the number of workers. Returns false if the counterfactual
- * would equal the original run.
+ * Completes a counterfactual of run @p i with facts that were recorded during the run. @p steps is
+ * the number of steps of all workers divided by the number of workers. Returns false if the
+ * counterfactual would equal the original run.
  */
 static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual which,
                    const dsgd_facts *facts, double steps)
 {
-    /* relative difference below which step times are equal except for rounding */
+    /*
+     * if the relative difference of two step times is below this, they are equal except for
+     * rounding
+     */
     static const double alike = 1e-9;
     dsgd_planned_run *const run = &experiment->runs[dsgd_counterfactual_run(experiment, i, which)];
     if (run->parameter == NULL)
@@ -308,16 +314,16 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
     }
     if (which == DSGD_WITHOUT_SLOWEST) {
         /*
-         * The slow-down that the speed of the slowest worker's host does not explain comes from
-         * random draws.
+         * The speed of the slowest worker's host explains a part of the slow-down. The remaining
+         * part comes from random draws.
          */
         const dsgd_worker_facts *const slowest = &facts->workers[facts->slowest];
         const double factor = median->compute_s / slowest->compute_s;
         const double speeds = dsgd_platform_host(&run->platform, median->place).speed /
                               dsgd_platform_host(&run->platform, slowest->place).speed;
         /*
-         * If a worker has several hosts, the speed of its first host does not determine the
-         * worker's speed.
+         * If a worker has several hosts, the speed of its first host does not determine the speed
+         * of the worker.
          */
         const bool group = dsgd_workload_hosts(&run->workload) > 1;
         if (!group)
@@ -329,17 +335,17 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
     return which >= DSGD_N_CAUSES || has_cost(&experiment->runs[i], which);
 }
 
-/** The state of the study: the options of the command line and the experiment. */
+/** State of the study: the options of the command line and the experiment. */
 typedef struct attribution {
     const dsgd_explain_options *options;
     dsgd_experiment *experiment;
     dsgd_pool_config config;
     /*
-     * array of n_runs flags: true for the runs of the next round (first the original runs, then
-     * their counterfactuals)
+     * array of n_runs flags: true for each run of the next round; the first round has the original
+     * runs, the second round has their counterfactuals
      */
     bool *next;
-    bool is_over; /* true if no round follows */
+    bool is_over; /* true if there are no more rounds */
 } attribution;
 
 /* --- execution of runs ------------------------------------------------------------------------ */
@@ -360,8 +366,8 @@ static void choose(void *of, bool *chosen)
 }
 
 /**
- * Selects the counterfactuals that differ from their original runs for the second round. A figure
- * has no second round, and neither has an experiment whose original runs all failed.
+ * Selects the counterfactuals that differ from their original runs for the second round. There is
+ * no second round for a figure. There is no second round either if all original runs failed.
  */
 static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 {
@@ -385,10 +391,10 @@ static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/** Returns the slow-down of each worker in each step, as the table for a figure. */
+/** Returns the slow-down of each worker in each step, as a table for a figure. */
 static char *table_of(const dsgd_facts *f)
 {
-    /* largest numbers of cells that a reader can distinguish on half a page */
+    /* largest number of rows and columns that a reader can distinguish on half a page */
     enum { MOST_ROWS = 128, MOST_COLUMNS = 160 };
     char *text = NULL;
     size_t n_bytes = 0;
@@ -401,15 +407,16 @@ static char *table_of(const dsgd_facts *f)
             const int64_t n[] = {rows < f->n_workers - i ? rows : f->n_workers - i,
                                  columns < f->n_steps - t ? columns : f->n_steps - t};
             /*
-             * largest step time in the cell divided by the median; NAN if no step was computed in
-             * the cell
+             * largest step time in the cell divided by the median; NAN if the cell contains no
+             * computed step
              */
             double worst = NAN;
             for (int64_t k = 0; k < n[0] * n[1]; k++)
                 worst = fmax(worst, f->compute_s[(i + k / n[1]) * f->n_steps + t + k % n[1]] /
-                                        f->gradient_s); /* fmax() ignores NAN. */
+                                        f->gradient_s); /* If one argument is NAN, fmax() returns
+                                                         * the other argument. */
             fprintf(stream, "%jd,%jd,%jd,%jd,", i, n[0], t, n[1]);
-            /* An image needs rows of equal length, so a field must not be empty. */
+            /* Each row of an image must have the same length, so a field must not be empty. */
             fprintf(stream, "%s\n", isnan(worst) ? "nan" : dsgd_csv_number_text(worst));
         }
     dsgd_text_close(stream, &text);
@@ -463,7 +470,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
     const dsgd_source source = {options->source.v[0], &options->sets, numerics, options->run};
     dsgd_experiment experiment;
     DSGD_TRY(dsgd_source_open(&source, &experiment, error));
-    /* A figure shows one run: the first run, unless the user gives --run. */
+    /* A figure shows only one run. It is the first run, unless the user gives --run. */
     const bool figure = options->format != DSGD_EXPLAIN_TEXT;
     const size_t run = (size_t)(figure && options->run == 0 ? 1 : options->run);
     dsgd_prepare_left_out(&experiment);

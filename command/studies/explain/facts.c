@@ -1,6 +1,6 @@
 /**
  * @file facts.c
- * Receives the timeline spans of a run (sim/timeline.h), and computes the facts of the run.
+ * Receives the timeline spans of a run (sim/timeline.h) and computes the facts about this run.
  */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -14,13 +14,15 @@ typedef struct interval {
     double since_s, end_s;
 } interval;
 
-/** A wait in a verb for another worker. It ends when the last peer has done its part. */
+/**
+ * A wait for another worker in a verb. It ends when the last peer has done its part of the verb.
+ */
 typedef struct wait {
     interval at;
     int peer;
 } wait;
 
-/** The computation of one step of a worker. */
+/** Computation of one step of a worker. */
 typedef struct step {
     double compute_s; /* computing time of the step, in seconds; 0 if the step was not computed */
     double end_s;
@@ -29,10 +31,10 @@ typedef struct step {
 typedef struct heard {
     size_t n_steps, n_waits;
     step *steps;
-    interval computation; /* interval of the worker's most recent computation */
+    interval computation; /* time interval of the worker's most recent computation */
     double beside_s; /* total time by which exchanges on the GPU delayed computation, in seconds */
     wait *waits; /* waits since the most recent computation began; the next computation may overlap
-                  * with them */
+                  * with these waits */
 } heard;
 
 typedef struct listener {
@@ -42,8 +44,8 @@ typedef struct listener {
 } listener;
 
 /**
- * Adds the waits that began before @p since_s to the facts, without their overlap with the worker's
- * most recent computation.
+ * Adds the waits that began before @p since_s to the facts. Excludes the time in which they overlap
+ * with the worker's most recent computation.
  */
 static void count_waits(listener *l, heard *w, double since_s)
 {
@@ -111,7 +113,7 @@ static void sum_up_steps(listener *l)
             sum_s += s;
             f->workers[i].n_steps++;
         }
-        /* The result is NAN (0 / 0) if the worker computed no step. */
+        /* If the worker computed no step, the result is NAN (0 / 0). */
         f->workers[i].compute_s = sum_s / (double)f->workers[i].n_steps;
         if (f->workers[i].n_steps > 0)
             f->workers[i].beside_s = w->beside_s / (double)f->workers[i].n_steps;
@@ -126,14 +128,15 @@ static void sum_up_steps(listener *l)
 }
 
 /**
- * Finds the workers that finished the computation of each step last. Only steps that all workers
- * computed count. If several workers finish at the same instant, each counts, unless all workers
- * finish together. Also finds the slowest and the median worker.
+ * Finds, for each step, the workers that finished its computation last. Only steps that all workers
+ * computed count. If several workers finish last at the same instant, each of them counts, unless
+ * all workers finish at this instant. Also finds the slowest and the median worker.
  */
 static void sum_up_order(listener *l)
 {
     dsgd_facts *const f = &l->facts;
-    static const double instant = 1e-9; /* relative difference below which two times are equal */
+    static const double instant = 1e-9; /* if the relative difference of two times is below this,
+                                         * the times are equal */
     const size_t n = (size_t)f->n_workers;
     size_t common = (size_t)f->n_steps;
     double *const means = dsgd_keep(n, sizeof *means);
@@ -159,10 +162,10 @@ static void sum_up_order(listener *l)
     f->median = (int)order[(n - 1) / 2];
 }
 
-/** Finds the pipeline stage of each worker that is slower than the worker's other stages. */
+/** Finds, for each worker, a pipeline stage that is slower than the worker's other stages. */
 static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
 {
-    /* smallest ratio to the median stage's slowness that makes a stage slow */
+    /* smallest slowness of a slow stage, as a multiple of the median stage's slowness */
     static const double least = 1.001;
     const size_t n = (size_t)result->n_stages;
     double *const sorted = dsgd_keep(n + 1, sizeof *sorted);
@@ -185,8 +188,8 @@ static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
 /* --- the file of facts, which only this machine reads ----------------------------------------- */
 
 /**
- * Writes an array of @p n elements to a file, or reads it from a file into new memory. Sets *good
- * to false on failure.
+ * Writes an array of @p n elements to a file, or reads the array from a file into new memory. Sets
+ * *good to false if this fails.
  */
 static void *pass(FILE *stream, bool writes, void *array, size_t n, size_t size, bool *good)
 {
@@ -196,8 +199,8 @@ static void *pass(FILE *stream, bool writes, void *array, size_t n, size_t size,
 }
 
 /**
- * Writes the facts of run @p i to their file, or reads them. Returns false if the file cannot be
- * written or does not exist.
+ * Writes the facts of run @p i to a file, or reads them from this file. Returns false if the file
+ * cannot be written or does not exist.
  */
 static bool pass_facts(const char *folder, size_t i, bool writes, dsgd_facts *f)
 {

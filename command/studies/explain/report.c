@@ -1,8 +1,8 @@
 /**
  * @file report.c
- * Prints a summary of all points, then a section for each point: parts of a step, speed-ups of
- * changed runs, slowest workers and busiest links. A point is the set of runs that differ only in
- * their seeds.
+ * Prints a summary of all points, then a section for each point. A section contains the parts of a
+ * step, speed-ups of changed runs, slowest workers and busiest links. A point is a set of runs that
+ * differ only in their seeds.
  */
 #include <gsl/gsl_sort.h>
 
@@ -18,34 +18,35 @@ typedef struct explained {
 } explained;
 
 /**
- * The speed-up by a counterfactual: throughput of the changed runs divided by the throughput of the
- * original runs.
+ * Speed-up by a counterfactual. It is the throughput of the changed runs divided by the throughput
+ * of the original runs.
  */
 typedef struct gain {
     const char *name; /* name of the counterfactual */
-    dsgd_ratio speedup; /* speed-up; its n is 0 if no changed run has results */
-    double step_s, goodput; /* mean step time in seconds and mean goodput of the changed runs */
+    dsgd_ratio speedup; /* the speed-up; its member n is 0 if no changed run has results */
+    double step_s, goodput; /* means over the changed runs: step time in seconds, and goodput */
 } gain;
 
 /**
- * Titles of a point. Titles that all points share are printed once; the others are printed in the
- * point's section.
+ * Kinds of titles of a point. A title that all points share is printed once. Other titles are
+ * printed in the section of each point.
  */
 enum { SETTING, WORKERS, SEEDS, N_TITLES };
 
 /** A point: runs that differ only in their seeds. */
 typedef struct point {
-    size_t n, *runs; /* array of the n runs that have results */
-    const char *label; /* label of the algorithm, followed by its swept values */
+    size_t n, *runs; /* number of runs that have results, and an array of these runs */
+    const char *label; /* label of the point: its algorithm, followed by its swept values */
     const char *titles[N_TITLES];
-    /* means over the runs */
+    /* means over the runs of the point */
     double throughput, step_s, compute, communicate, wait, virtual_s, goodput;
     gain gains[DSGD_SAME_STEPS];
 } point;
 
 /**
- * Returns the run with which the counterfactuals of run @p i are compared: the run itself, or its
- * counterfactual DSGD_SAME_STEPS if that run has results.
+ * Returns the run with which the counterfactuals of run @p i are compared. If the counterfactual
+ * DSGD_SAME_STEPS of run @p i has results, it is this counterfactual; otherwise, it is the run
+ * itself.
  */
 static size_t original_of(const explained *e, size_t i)
 {
@@ -62,7 +63,7 @@ static double mean_of(const explained *e, const point *p, const char *column)
 }
 
 /**
- * Computes the speed-up by a counterfactual. Only seeds count for which both the original and the
+ * Computes the speed-up by a counterfactual. A seed counts only if both the original run and the
  * changed run have results.
  */
 static gain gain_of(const explained *e, const point *p, dsgd_counterfactual which)
@@ -86,7 +87,7 @@ static gain gain_of(const explained *e, const point *p, dsgd_counterfactual whic
     return (gain){name, dsgd_ratio_of(logs, n), sum_s / (double)n, goodput / (double)n};
 }
 
-/** Collects the runs of a frame's point that have results, and their means. */
+/** Collects the runs of a frame's point that have results, and computes their means. */
 static point point_of(const explained *e, const dsgd_frame *f, const dsgd_frame_point *of)
 {
     const size_t number = dsgd_csv_column(f->csv, "run");
@@ -117,8 +118,8 @@ static point point_of(const explained *e, const dsgd_frame *f, const dsgd_frame_
 }
 
 /**
- * Removes the titles that all points share, and returns them as one line. Appends the other titles
- * to the labels of the points.
+ * Removes the titles that all points share and returns these titles as one line. Appends the other
+ * titles to the labels of the points.
  */
 static const char *shared_title(point *points, size_t n)
 {
@@ -146,7 +147,7 @@ static const double least = 1.005; /* smallest speed-up that a conclusion mentio
 
 /**
  * Returns the kind of a cause of lost time: 0 for workers, 1 for the network, 2 for reductions and
- * copies, 3 for failures.
+ * copies, and 3 for failures.
  */
 static int kind_of(const point *p, const gain *g)
 {
@@ -157,14 +158,15 @@ static int kind_of(const point *p, const gain *g)
 }
 
 /**
- * Returns the counterfactual with the largest speed-up above @p bound, or NULL if none exists. Only
- * counterfactuals that remove a cause of lost time count. If @p but is not NULL, only
- * counterfactuals of another kind than @p but count. Among equal speed-ups of one kind, the last
- * and most specific counterfactual is returned.
+ * Returns the counterfactual with the largest speed-up above @p bound, or NULL if there is none.
+ * Only counterfactuals that remove a cause of lost time count. If @p but is not NULL,
+ * counterfactuals of the same kind as @p but do not count. If several counterfactuals of one kind
+ * have equal speed-ups, returns the last of them, because it is the most specific one.
  */
 static const gain *best_of(const point *p, const gain *but, double bound)
 {
-    static const double equal = 1e-3; /* relative difference below which two speed-ups are equal */
+    static const double equal = 1e-3; /* if the relative difference of two speed-ups is below this,
+                                       * the speed-ups are equal */
     const gain *best = NULL;
     for (const gain *g = p->gains; g < p->gains + DSGD_N_CAUSES; g++) {
         const double ratio = best == NULL ? bound : best->speedup.ratio;
@@ -225,8 +227,8 @@ static void print_below(dsgd_columns *t)
 /* --- parts of a step, and speed-ups of counterfactuals ---------------------------------------- */
 
 /**
- * Adds a row for one part of the step. @p share is the part's share of the step. If the share is 0
- * except for rounding, adds the row only if @p always is true.
+ * Adds a row for one part of the step. @p share is the share of this part in the step. If the share
+ * is 0 except for rounding, adds the row only if @p always is true.
  */
 static void put_share(dsgd_columns *t, const point *p, const char *part, double share, bool always)
 {
@@ -241,8 +243,8 @@ static void put_share(dsgd_columns *t, const point *p, const char *part, double 
 }
 
 /**
- * Prints the parts of a step. @p beside_s is the time per step by which exchanges on the GPU delay
- * computation.
+ * Prints the parts of the time of a step. @p beside_s is the time per step by which exchanges on
+ * the GPU delay the computation.
  */
 static void print_parts(const explained *e, const point *p, double beside_s)
 {
@@ -254,7 +256,10 @@ static void print_parts(const explained *e, const point *p, double beside_s)
     put_share(&t, p, "communication", p->communicate, true);
     put_share(&t, p, "waiting for other workers", p->wait, true);
     put_share(&t, p, "total", 1, true);
-    /* Lost work is time that workers compute; the other causes are time that workers wait. */
+    /*
+     * The cause "lost work" is time in which workers compute. The other causes are times in which
+     * workers wait.
+     */
     for (size_t k = 0; causes[k] != NULL; k++)
         put_share(&t, p, dsgd_xprintf("taken by failures: %s", causes[k]),
                   mean_of(e, p, dsgd_xprintf("%s_s", causes[k])) / p->virtual_s, false);
@@ -262,8 +267,8 @@ static void print_parts(const explained *e, const point *p, double beside_s)
 }
 
 /**
- * Returns the 95 % interval of the speed-up for one more seed. It is wider than the interval of the
- * mean by a factor of the root of n + 1.
+ * Returns the 95 % interval in which the speed-up of one more seed would be. This interval is wider
+ * than the interval of the mean by the factor sqrt(n + 1).
  */
 static const char *next_text(const dsgd_ratio *r)
 {
@@ -274,8 +279,8 @@ static const char *next_text(const dsgd_ratio *r)
 }
 
 /**
- * Prints the counterfactuals from @p first to @p end - 1 that have results, the largest speed-up
- * first.
+ * Prints the counterfactuals from @p first to @p end - 1 that have results. The largest speed-up
+ * comes first.
  */
 static void print_gains(const point *p, const char *head, int first, int end)
 {
@@ -307,8 +312,8 @@ static void print_gains(const point *p, const char *head, int first, int end)
 enum { MOST_NAMED = 3 };
 
 /**
- * Finds up to MOST_NAMED elements of x[n] above @p bound, in falling order. Equal elements keep
- * their order. Returns the number of elements found.
+ * Finds up to MOST_NAMED elements of x[n] above @p bound, in descending order. Equal elements keep
+ * their order. Returns the number of these elements.
  */
 static size_t find_largest(const double *x, size_t n, double bound, size_t largest[MOST_NAMED])
 {
@@ -327,7 +332,9 @@ static size_t find_largest(const double *x, size_t n, double bound, size_t large
 
 static void print_workers(const dsgd_facts *f, double steps)
 {
-    /* smallest ratio to the median worker's computing time that makes a worker slow */
+    /*
+     * smallest computing time of a slow worker, as a multiple of the median worker's computing time
+     */
     static const double slow = 1.001;
     const double median_s = f->workers[f->median].compute_s;
     double *const compute_s = dsgd_keep((size_t)f->n_workers, sizeof *compute_s);
@@ -356,8 +363,8 @@ static void print_workers(const dsgd_facts *f, double steps)
 }
 
 /**
- * Returns a readable name such as "NIC 3, out" for a link of the program. Returns the name of a
- * link from a user's file unchanged.
+ * Returns a readable name such as "NIC 3, out" for a link that the program has made. Returns the
+ * name of a link from a user's file unchanged.
  */
 static const char *link_name(const char *link)
 {
@@ -376,9 +383,10 @@ static const char *link_name(const char *link)
 
 static void print_links(const dsgd_facts *f, double virtual_s)
 {
-    static const double alike = 0.99; /* ratio above which two utilisations are equal */
+    static const double alike = 0.99; /* if the ratio of two utilisations is above this, the
+                                       * utilisations count as equal */
     double *const use = dsgd_keep(f->n_links + 1, sizeof *use);
-    /* number of links that are at least as busy as the last printed link */
+    /* number of links that are about as busy as the last printed link, or busier */
     size_t busiest[MOST_NAMED], n_alike = 0;
     dsgd_columns t = {.wraps = false};
     for (size_t i = 0; i < f->n_links; i++)
@@ -410,7 +418,7 @@ static dsgd_status print_point(const explained *e, const point *p, dsgd_error *e
 {
     dsgd_facts facts = {0};
     double beside_s = 0;
-    /* Read the first run last, so that `facts` contains the facts of the first run. */
+    /* Read the first run last, so that `facts` finally contains the facts of the first run. */
     for (size_t k = p->n; k-- > 0;) {
         DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[k], &facts, error));
         for (int i = 0; i < facts.n_workers; i++)
@@ -433,7 +441,7 @@ static dsgd_status print_point(const explained *e, const point *p, dsgd_error *e
     return DSGD_OK;
 }
 
-/** Prints the reasons why runs failed or diverged. */
+/** Prints why runs failed or diverged. */
 static void print_notes(const explained *e)
 {
     for (size_t i = 0; i < e->experiment->n_runs; i++) {
@@ -458,7 +466,7 @@ dsgd_status dsgd_explained_print(const dsgd_experiment *experiment, const dsgd_r
     DSGD_TRY(dsgd_frame_open(&runs, &(dsgd_framing){.planned = true}, &f, error));
     point *const points = dsgd_keep(f.n_points + 1, sizeof *points);
     for (const dsgd_frame_point *of = f.points; of < f.points + f.n_points; of++) {
-        /* Skip counterfactuals, because gain_of() reads them. */
+        /* Skip the points of counterfactuals, because gain_of() reads their results. */
         if (*dsgd_frame_value(&f, of, f.n_keys - 1) != '\0')
             continue;
         points[n] = point_of(&e, &f, of);

@@ -1,7 +1,7 @@
 /**
  * @file halving.c
- * Ranks candidates by their time to the target, or by their distance from the target, and selects
- * the candidates that continue.
+ * Ranks candidates by their time to the target, or by their distance from the target. Selects the
+ * candidates that continue.
  */
 #include "base/option.h"
 #include "command/analysis/verdict.h"
@@ -12,8 +12,8 @@
 /* --- results ---------------------------------------------------------------------------------- */
 
 /**
- * Returns the quantity that is compared if the user gives no target: throughput if nothing is
- * learned, accuracy if the runs measure it, else loss.
+ * Returns the quantity by which candidates are compared if the user gives no target. It is
+ * throughput if nothing is learned, accuracy if the runs measure it, and otherwise loss.
  */
 static dsgd_target final_target(const dsgd_tune *t, const dsgd_csv *curves)
 {
@@ -29,7 +29,7 @@ static const char *axis_of(const dsgd_tune *t)
     return t->on == DSGD_TUNE_TIME ? "virtual_s" : "steps";
 }
 
-/** Reads the result of a run from a row of runs.csv. */
+/** Reads the result of a run from its row in runs.csv. */
 static void read_result(const dsgd_tune *t, const dsgd_csv *runs, size_t row, dsgd_tune_result *r)
 {
     double first = NAN, last = NAN;
@@ -75,8 +75,8 @@ static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 }
 
 /**
- * Returns the result of a candidate's run with a given length and seed, or the result of a shorter
- * run that already reached the target. Returns NULL if no such run is done.
+ * Returns the result of a candidate's run with the given length and seed. If a shorter run already
+ * reached the target, returns the result of this shorter run. Returns NULL if no such run is done.
  */
 static const dsgd_tune_result *result_of(const dsgd_tune *t, size_t candidate, size_t length,
                                          size_t seed)
@@ -101,8 +101,8 @@ const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, size_t candidate, si
 /* --- results of candidates -------------------------------------------------------------------- */
 
 /**
- * Returns the value of a run at time or step @p at. Values between evaluations are interpolated
- * linearly; after the end of the run, the last value is returned.
+ * Returns the value of a run at time or step @p at. Interpolates linearly between evaluations.
+ * After the end of the run, returns the last value.
  */
 static double value_at(const dsgd_tune *t, const dsgd_tune_result *r, double at)
 {
@@ -121,7 +121,7 @@ static double value_at(const dsgd_tune *t, const dsgd_tune_result *r, double at)
 }
 
 /**
- * Returns the earliest end (in time or steps) of the runs in the current rung that miss the target.
+ * Returns the earliest end (as time or step) of the runs in the current rung that miss the target.
  * Candidates are compared at this time, because options can change the time of a step.
  */
 static double first_end(const dsgd_tune *t, const dsgd_tuned *a)
@@ -137,7 +137,8 @@ static double first_end(const dsgd_tune *t, const dsgd_tuned *a)
 }
 
 /**
- * Returns the results of a candidate in the current rung, with its values at time or step @p at.
+ * Returns the results of a candidate in the current rung, including its value at time or step @p
+ * at.
  */
 static dsgd_trial trial_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, double at)
 {
@@ -155,12 +156,12 @@ static dsgd_trial trial_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candi
             places += r->reached;
             x.n_reached++;
         }
-        /* In the last rung, all runs of the candidate are known. */
+        /* All runs of the candidate are known only in the last rung. */
         if (is_last && x.out == NULL && any != NULL)
             x.out = any->out;
     }
     x.out = x.n_diverged > 0 ? "diverged" : x.out;
-    /* The result is NAN (0 / 0) if no seed reached the target. */
+    /* If no seed reached the target, the result is NAN (0 / 0). */
     x.place = places / (double)x.n_reached;
     x.near = values / (double)(n - x.n_diverged - x.n_reached);
     return x;
@@ -173,7 +174,7 @@ static int order_of(double a, double b)
 
 /**
  * Compares two candidates. Returns a negative number if @p a is better, and 0 if they are equal. A
- * candidate that cannot win is worse than any candidate that can win.
+ * candidate that cannot win is worse than each candidate that can win.
  */
 static int compare(const dsgd_tune *t, const dsgd_trial *a, const dsgd_trial *b)
 {
@@ -200,12 +201,12 @@ void dsgd_tune_choose(void *tune, bool *chosen)
                 const size_t run = dsgd_tune_run(t, c, length, s);
                 const dsgd_tune_result *const known = result_of(t, c, length, s);
                 if (known == NULL || known == &t->results[run])
-                    /* Choose this run unless a shorter run already has the result. */
+                    /* Select this run, unless a shorter run has already given the result. */
                     chosen[run] = true;
             }
 }
 
-/** Returns true if two candidates have equal values of all options except option @p k. */
+/** Returns true if two candidates have equal values of all options except option number @p k. */
 static bool is_alike(const dsgd_tune *t, size_t a, size_t b, size_t k)
 {
     for (size_t j = 0; j < t->n_options; j++) {
@@ -221,7 +222,7 @@ size_t dsgd_tune_beside(const dsgd_tune *t, const dsgd_tuned *a, size_t candidat
 {
     const char *const value = dsgd_tune_value(t, candidate, k);
     double number = 0;
-    /* Values that are words have no neighbours. */
+    /* If a value is a word, it has no neighbours. */
     if (value == NULL || !dsgd_parse_number(value, NULL, &number))
         return SIZE_MAX;
     for (size_t c = candidate + (size_t)way; c - a->first < a->n; c += (size_t)way)
@@ -232,8 +233,8 @@ size_t dsgd_tune_beside(const dsgd_tune *t, const dsgd_tuned *a, size_t candidat
 
 /**
  * Returns true if neighbour @p beside of the best candidate takes part in the current rung. An
- * early rung can drop the candidate that is best later, and a single seed can drop the candidate
- * that is best over all seeds. So in rungs of full length, tried neighbours take part until the
+ * early rung can drop the candidate that is best later. A single seed can drop the candidate that
+ * is best over all seeds. Therefore, in rungs of full length, tried neighbours take part until the
  * best candidate lies between two worse candidates. An untried neighbour takes part in any rung,
  * unless it is unclear on which side the best candidate lies.
  */
@@ -251,8 +252,8 @@ static bool belongs(const dsgd_tune *t, const dsgd_tuned *a, size_t beside)
 }
 
 /**
- * Adds neighbours of the best candidate to the current rung: untried neighbours if there are any,
- * else tried neighbours. Returns false if no neighbour is added.
+ * Adds neighbours of the best candidate to the current rung. Adds untried neighbours if there are
+ * any; otherwise, adds tried neighbours. Returns false if it adds no neighbour.
  */
 static bool look_beside(const dsgd_tune *t, const dsgd_tuned *a)
 {
@@ -271,8 +272,8 @@ static bool look_beside(const dsgd_tune *t, const dsgd_tuned *a)
 }
 
 /**
- * Returns the number of candidates that continue. It is 0 after the last rung. Diverged candidates
- * do not continue.
+ * Returns the number of candidates that continue. This number is 0 after the last rung. Diverged
+ * candidates do not continue.
  */
 static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a)
 {
@@ -289,7 +290,7 @@ static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a)
 }
 
 /**
- * Ranks the candidates after a round. Then moves to the next rung, unless neighbours of the best
+ * Ranks the candidates after a round. Then starts the next rung, unless neighbours of the best
  * candidate must be tried first.
  */
 static void advance(const dsgd_tune *t, dsgd_tuned *a)
@@ -300,7 +301,10 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
         if (!t->candidates[c].is_in)
             continue;
         const dsgd_trial x = trial_of(t, a, c, at);
-        /* Sort the best candidate first. Among equal candidates, smaller values come first. */
+        /*
+         * Put the best candidate first. If candidates are equal, put smaller values of options
+         * first.
+         */
         size_t k = a->n_ranked++;
         for (; k > 0 && compare(t, &x, &a->ranked[k - 1]) < 0; k--)
             a->ranked[k] = a->ranked[k - 1];

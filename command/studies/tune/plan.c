@@ -1,7 +1,7 @@
 /**
  * @file plan.c
- * Makes the assignments that sweep options of the algorithms. Makes candidates and their runs from
- * the swept experiment.
+ * Makes the assignments that sweep options of the algorithms. Makes the candidates and their runs
+ * from the swept experiment.
  */
 #include "command/experiment/config.h"
 #include "command/studies/study.h"
@@ -10,8 +10,9 @@
 static const char of_rate[] = "optimizer.lr";
 
 /**
- * Default learning rates are powers of two times the rate in the file. The first rung has AROUND
- * rates on each side of this rate; up to BEYOND more rates on each side can follow.
+ * The default learning rates are the rate in the file times powers of two. The first rung has
+ * AROUND rates on each side of the rate in the file. Later rungs can add up to BEYOND rates on each
+ * side.
  */
 enum { AROUND = 4, BEYOND = 4 };
 
@@ -29,8 +30,8 @@ void dsgd_tune_add(dsgd_lines *sets, const char *set)
 /* --- options ---------------------------------------------------------------------------------- */
 
 /**
- * Returns the value for `sweep:`. FROM:TO:N becomes a range with equal factors; other texts are
- * unchanged.
+ * Returns the value of the key `sweep` for a text. FROM:TO:N becomes a range with equal factors.
+ * Other texts are not changed.
  */
 static const char *values_of(const char *text)
 {
@@ -43,8 +44,8 @@ static const char *values_of(const char *text)
 }
 
 /**
- * Sweeps an option of algorithm @p i. If the option is swept twice, the last sweep is used, as with
- * --set.
+ * Adds a sweep over an option of algorithm number @p i. If the option has two sweeps, the last
+ * sweep is used, as with --set.
  */
 static void sweep(dsgd_tune *t, size_t i, const char *option, const char *values)
 {
@@ -52,8 +53,8 @@ static void sweep(dsgd_tune *t, size_t i, const char *option, const char *values
 }
 
 /**
- * Returns the rest of a text after @p prefix. Returns NULL if the text does not begin with @p
- * prefix or the rest is empty.
+ * Returns the part of a text that follows @p prefix. Returns NULL if the text does not begin with
+ * @p prefix or if nothing follows.
  */
 static const char *after(const char *text, const char *prefix)
 {
@@ -61,7 +62,10 @@ static const char *after(const char *text, const char *prefix)
     return strncmp(text, prefix, n) == 0 && text[n] != '\0' ? text + n : NULL;
 }
 
-/** Sweeps the option of an argument --over PATH=VALUES, for all algorithms or for one algorithm. */
+/**
+ * Adds the sweep of an argument --over PATH=VALUES. The sweep is for all algorithms or for one
+ * algorithm.
+ */
 static dsgd_status sweep_over(dsgd_tune *t, const char *text, dsgd_error *error)
 {
     const char *const equals = strchr(text, '=');
@@ -110,7 +114,10 @@ static dsgd_status sweep_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_er
     return DSGD_OK;
 }
 
-/** Turns each algorithm into a mapping, so that its options can be set. Then sweeps the options. */
+/**
+ * Turns each algorithm into a mapping, so that its options can be set. Then adds sweeps over the
+ * options.
+ */
 static dsgd_status sweep_all(dsgd_tune *t, const dsgd_texts *over, dsgd_error *error)
 {
     const dsgd_experiment *const plain = t->plain;
@@ -134,7 +141,7 @@ static dsgd_status sweep_all(dsgd_tune *t, const dsgd_texts *over, dsgd_error *e
 
 /* --- seeds and lengths ------------------------------------------------------------------------ */
 
-/** Finds the n_seeds smallest seeds from 1 that the experiment does not use. */
+/** Finds the n_seeds smallest seeds, starting with 1, that the experiment does not use. */
 static void find_seeds(dsgd_tune *t)
 {
     size_t n = 0;
@@ -150,8 +157,8 @@ static void find_seeds(dsgd_tune *t)
 }
 
 /**
- * Computes the lengths of the runs in the rungs: parts of the experiment's steps, seconds and
- * samples, up to the full length.
+ * Computes the lengths of the runs in the rungs. A length is a part of the experiment's steps,
+ * seconds and samples. The last length is the full length.
  */
 static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
 {
@@ -161,7 +168,7 @@ static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
     if (whole.steps == 0 && whole.seconds == 0 && whole.samples == 0)
         return dsgd_refuse(error, "until must contain steps, seconds or samples, because early "
                                   "rounds run for a part of them");
-    /* The run can end when it reaches the target. */
+    /* A run can end as soon as it reaches the target. */
     if (t->on != DSGD_TUNE_FINAL && !t->target.below)
         whole.accuracy = t->target.value;
     t->is_prefix = whole.seconds == 0 && whole.samples == 0 && run->learning.evaluate.every > 0;
@@ -174,7 +181,7 @@ static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
         length.samples = ceil(whole.samples / part);
         const dsgd_until *const last = t->n_lengths == 0 ? NULL : &t->lengths[t->n_lengths - 1];
         if (last != NULL && length.steps <= last->steps && length.seconds <= last->seconds &&
-            /* Drop the previous length, because it is not shorter than this one. */
+            /* Drop the previous length if it is not shorter than this length. */
             length.samples <= last->samples)
             t->n_lengths--;
         t->lengths[t->n_lengths++] = length;
@@ -230,13 +237,13 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-/** Returns the rest of a path algorithms.ENTRY.OPTION after ENTRY: the option. */
+/** Returns the option in a path algorithms.ENTRY.OPTION. The option is the part after ENTRY. */
 static const char *option_of(const char *path)
 {
     return strchr(path + strlen("algorithms."), '.') + 1;
 }
 
-/** Joins the columns of one option of several algorithms into a single column. */
+/** Joins the columns that one option has in several algorithms into a single column. */
 static void join_columns(dsgd_tune *t)
 {
     dsgd_experiment *const e = &t->grid;
@@ -277,8 +284,8 @@ static const char *length_text(const dsgd_tune *t, size_t length)
 }
 
 /**
- * Makes the runs of each candidate: runs of all lengths with the first seed, and runs of full
- * length with the other seeds. The last column is the length.
+ * Makes the runs of each candidate. The runs with the first seed have all lengths. The runs with
+ * the other seeds have only the full length. The last column contains the length.
  */
 static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
 {
@@ -310,8 +317,8 @@ static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
 
 /**
  * Plans the rungs. Short rungs follow each other until at most three candidates are left. Then one
- * rung of full length has one seed, and the last rung has two candidates and all seeds. Both rungs
- * of full length also try the neighbours of the best candidate.
+ * rung of full length has one seed. The last rung has two candidates and all seeds. Both rungs of
+ * full length also try the neighbours of the best candidate.
  */
 static void begin_rungs(const dsgd_tune *t, dsgd_tuned *a)
 {
@@ -331,7 +338,8 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
     const int of_rates = dsgd_find_word(t->options, of_rate);
     for (size_t c = 0; c < t->n_candidates; c++) {
         dsgd_tuned *const a = algorithm_of(t, &t->grid.runs[dsgd_tune_run(t, c, 0, 0)]);
-        double rate = 0; /* The first rung contains only the middle rates of the default list. */
+        double rate =
+            0; /* The first rung contains only rates from the middle of the default list. */
         if (a->rate > 0)
             dsgd_parse_number(dsgd_tune_value(t, c, (size_t)of_rates), NULL, &rate);
         const bool begins = !(a->rate > 0) || fabs(log2(rate / a->rate)) < AROUND + 0.5;

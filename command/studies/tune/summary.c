@@ -1,6 +1,6 @@
 /**
  * @file summary.c
- * Prints the table of the best values of `dsgd tune`, and notes on the table.
+ * Prints the table of `dsgd tune` with the best values, and notes about this table.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -12,8 +12,8 @@
 #include "command/studies/tune/tune.h"
 
 /**
- * Returns the value of option @p k of a candidate for readers, or NULL if the algorithm does not
- * have the option.
+ * Returns the value of option number @p k of a candidate as a text for readers. Returns NULL if the
+ * algorithm does not have this option.
  */
 static const char *shown(const dsgd_tune *t, size_t candidate, size_t k)
 {
@@ -21,7 +21,9 @@ static const char *shown(const dsgd_tune *t, size_t candidate, size_t k)
     return value == NULL ? NULL : dsgd_swept_value(t->grid.columns[k], value);
 }
 
-/** Returns the values of all options of a candidate, such as "0.1" or "lr 0.1, group 4". */
+/**
+ * Returns a text with the values of all options of a candidate, such as "0.1" or "lr 0.1, group 4".
+ */
 static const char *shown_all(const dsgd_tune *t, size_t candidate)
 {
     char *text = dsgd_xstrdup("");
@@ -39,8 +41,9 @@ static const char *shown_all(const dsgd_tune *t, size_t candidate)
 /* --- the table -------------------------------------------------------------------------------- */
 
 /**
- * Returns an array of n_seeds numbers: the time (or steps) to the target, or the final value, of
- * each seed of a candidate in the last rung. A number is NAN if the seed has no such value.
+ * Returns an array with one number for each of the n_seeds seeds of a candidate in the last rung.
+ * The number is the time (or steps) to the target, or the final value. It is NAN if the seed has no
+ * such value.
  */
 static double *of_seeds(const dsgd_tune *t, const dsgd_trial *x, bool of_place)
 {
@@ -52,7 +55,9 @@ static double *of_seeds(const dsgd_tune *t, const dsgd_trial *x, bool of_place)
     return v;
 }
 
-/** Moves the finite numbers to the front of an array. Returns their number. */
+/**
+ * Moves the numbers that are not NAN to the front of an array. Returns how many numbers these are.
+ */
 static size_t without_nan(double *x, size_t n)
 {
     size_t n_left = 0;
@@ -62,14 +67,14 @@ static size_t without_nan(double *x, size_t n)
     return n_left;
 }
 
-/** Returns a mean with its 95 % interval, such as "412 ± 30". */
+/** Returns a mean with its 95 % interval as a text, such as "412 ± 30". */
 static const char *interval_text(dsgd_interval mean, int digits)
 {
     return isnan(mean.ci) ? dsgd_xprintf("%.*g", digits, mean.mean)
                           : dsgd_xprintf("%.*g ± %.2g", digits, mean.mean, mean.ci);
 }
 
-/** Returns the mean of the best candidate over all seeds, as a text. */
+/** Returns the mean of the best candidate over all seeds as a text. */
 static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_place)
 {
     double *const x = of_seeds(t, a->ranked, of_place);
@@ -77,10 +82,10 @@ static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_pl
 }
 
 /**
- * Returns the advantage of the best candidate over the runner-up, over common seeds. Times, losses
- * and throughputs are compared by ratios, accuracies by differences. A star follows if the
- * advantage exceeds both a tie and the noise (95 %), or if the best candidate has results for more
- * seeds.
+ * Returns the advantage of the best candidate over the runner-up, over the seeds that both have.
+ * Times, losses and throughputs are compared by ratios; accuracies are compared by differences. A
+ * star follows if the advantage is larger than a tie and larger than the noise (95 %). A star also
+ * follows if the best candidate has results for more seeds.
  */
 static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_place)
 {
@@ -140,7 +145,7 @@ static bool is_tried(const dsgd_tune *t, size_t candidate)
     return candidate != SIZE_MAX && t->candidates[candidate].is_tried;
 }
 
-/** Prints the options whose best value is the smallest or largest tried value. */
+/** Prints the options whose best value is the smallest or the largest of all tried values. */
 static void print_ends(const dsgd_tune *t, const dsgd_tuned *a)
 {
     const size_t best = a->ranked->candidate;
@@ -168,8 +173,8 @@ static void print_notes(const dsgd_tune *t, const dsgd_tuned *a)
 }
 
 /**
- * Prints the cost of the search, and the cost of a full grid: all tried candidates with all seeds
- * and full length.
+ * Prints the cost of the search. Also prints the cost of a full grid, which contains all tried
+ * candidates with all seeds and the full length.
  */
 static void print_cost(const dsgd_tune *t)
 {

@@ -1,6 +1,6 @@
 /**
  * @file tune.c
- * Implements `dsgd tune`: finds the best learning rate of each algorithm, or the best values of
+ * Implements `dsgd tune`. It finds the best learning rate of each algorithm, or the best values of
  * other options.
  */
 #include "command/studies/tune/tune.h"
@@ -17,8 +17,8 @@ typedef struct arguments {
     dsgd_operands file;
     const char *folder, *target;
     dsgd_texts over, sets, plugins;
-    int64_t jobs, seeds, threads; /* numbers of processes, seeds and threads; 0 if the user does not
-                                   * give the option */
+    int64_t jobs, seeds, threads; /* number of processes, of seeds and of threads; 0 if the user
+                                   * does not give the option */
     int on, numerics, progress;
     dsgd_run_limits limits;
     bool force;
@@ -64,7 +64,7 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-/** Reads the criterion and the number of seeds from the command line. */
+/** Reads the criterion and the number of seeds from the options of the command line. */
 static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *error)
 {
     DSGD_TRY(dsgd_target_parse(a->target, &t->target, error));
@@ -81,14 +81,14 @@ static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *
 
 /* --- tuned.yaml ------------------------------------------------------------------------------- */
 
-/** Writes the user's experiment with the best values to tuned.yaml. */
+/** Writes the user's experiment with the best values to the file tuned.yaml. */
 static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
 {
     dsgd_lines sets = {0, NULL};
     for (size_t i = 0; i < t->own->n; i++)
         if (dsgd_is_of_algorithms(t->own->v[i]))
             dsgd_tune_add(&sets, t->own->v[i]);
-    /* Turn the algorithms into mappings before their options are set. */
+    /* Turn the algorithms into mappings first, because only then can their options be set. */
     dsgd_tune_add(&sets, t->sets.v[t->own->n]);
     for (size_t i = 0; i < t->n_algorithms; i++) {
         const dsgd_tuned *const a = &t->algorithms[i];
@@ -110,8 +110,8 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
 }
 
 /**
- * Prints the commands that copy and run the tuned experiment. The copy is next to the user's file,
- * because the file may name other files by relative paths.
+ * Prints the commands that copy and run the tuned experiment. The copy must be in the same folder
+ * as the user's file, because the file may name other files by relative paths.
  */
 static void print_end(const dsgd_tune *t)
 {
@@ -135,7 +135,7 @@ static void print_end(const dsgd_tune *t)
 
 static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_error *error)
 {
-    (void)done; /* If runs fail, the study ends before this function is called. */
+    (void)done; /* If runs fail, the study ends before it calls this function. */
     const dsgd_tune *const t = state;
     DSGD_TRY(write_tuned(t, error));
     DSGD_TRY(dsgd_tune_print(t, error));
@@ -144,8 +144,8 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
 }
 
 /**
- * Opens the grid of candidates. The user's --set assignments were checked before, so an error in an
- * assignment comes from an option --over.
+ * Opens the grid of candidates. The user's --set assignments have already been checked, so an error
+ * in an assignment comes from an option --over.
  */
 static dsgd_status open_grid(dsgd_tune *t, int numerics, dsgd_error *error)
 {
@@ -158,7 +158,7 @@ static dsgd_status open_grid(dsgd_tune *t, int numerics, dsgd_error *error)
     return status;
 }
 
-/** Executes the runs of the grid that the rungs need. */
+/** Executes those runs of the grid that the rungs need. */
 static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error)
 {
     DSGD_TRY(dsgd_tune_plan(t, &a->over, error));

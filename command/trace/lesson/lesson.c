@@ -1,6 +1,6 @@
 /**
  * @file lesson.c
- * Simulates an algorithm on a small problem, and writes a lesson about the run.
+ * Implements lessons. Simulates an algorithm on a small problem and writes a lesson about this run.
  */
 #include "command/trace/lesson/lesson.h"
 
@@ -15,8 +15,8 @@ const char *const dsgd_explain_formats[] = {"text", "svg", "pdf", "png", NULL};
 enum { WORKERS = 4, LEAST_WORKERS = 2, MOST_WORKERS = 16, STEPS = 4, MOST_STEPS = 100, BATCH = 4 };
 
 /**
- * Opens lesson.yaml for this algorithm and number of workers. The user's --set assignments are
- * applied last.
+ * Opens lesson.yaml for this algorithm and this number of workers. Applies the user's --set
+ * assignments last.
  */
 static dsgd_status open_file(const dsgd_entry *algorithm, const dsgd_explain_options *options,
                              dsgd_experiment *experiment, dsgd_error *error)
@@ -68,13 +68,13 @@ static dsgd_status check(const dsgd_planned_run *planned, const dsgd_entry *algo
 }
 
 /**
- * Largest number of steps of the average worker per step of the lesson. A limit is needed because
- * some algorithms always cancel the steps of a slow worker.
+ * Largest number of steps of an average worker for each step of the lesson. A limit is needed
+ * because some algorithms always cancel the steps of a slow worker.
  */
 enum { MOST_LEAD = 25 };
 
 /**
- * Reads the training points, and fits the quadratic loss to them. The points must have one feature.
+ * Reads the training points, which must have one feature. Fits the quadratic loss to these points.
  */
 static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic *quadratic,
                                   dsgd_error *error)

@@ -1,6 +1,6 @@
 /**
  * @file lesson_events.c
- * Describes the events of a lesson in sentences. Times come from the timeline, values from the
+ * Writes sentences about the events of a lesson. Times come from the timeline; values come from the
  * ledger.
  */
 #include "command/trace/lesson/lesson.h"
@@ -40,16 +40,17 @@ typedef struct narrator {
     const dsgd_lesson_run *run;
     size_t n;
     dsgd_lesson_event *events; /* array of n events */
-    size_t *updated; /* array [n_hosts]: result of each host's last local step */
-    bool *is_model; /* array [n_values]: true if the value is or was the model of a host */
+    size_t *updated; /* array [n_hosts]: index of the value that each host's last local step
+                      * produced */
+    bool *is_model; /* array [n_values]: true if the value is, or was, the model of a host */
     /*
-     * array [n_hosts][n_values]: name that a host gives to a value that it received after the last
-     * change of its model; NULL if it received no such value
+     * array [n_hosts][n_values]: name that a host gives to a value that it received since its model
+     * last changed; NULL if it did not receive this value
      */
     const char **names;
-    bool *has_received; /* array [n_hosts]: true if the host received a value after the last change
-                         * of its model */
-    double *weights; /* array [n_values] of the weights of values in a combination */
+    bool *has_received; /* array [n_hosts]: true if the host has received a value since its model
+                         * last changed */
+    double *weights; /* array [n_values]: weight of each value in a combination */
 } narrator;
 
 static void add_event(narrator *t, double at_s, int phase, int host, char *text)
@@ -59,7 +60,7 @@ static void add_event(narrator *t, double at_s, int phase, int host, char *text)
     t->n++;
 }
 
-/** Returns the two parameters of a value as a text. */
+/** Returns the two parameters that a value contains as a text. */
 static char *x_of(const narrator *t, size_t value)
 {
     return dsgd_lesson_x_text(dsgd_lesson_x(t->run, value));
@@ -68,7 +69,7 @@ static char *x_of(const narrator *t, size_t value)
 /* --- names of values -------------------------------------------------------------------------- */
 
 /**
- * Returns the set of workers whose gradient of step @p step has weight @p weight in t->weights.
+ * Returns the set of workers whose gradient of step @p step has the weight @p weight in t->weights.
  * Sets these weights to 0.
  */
 static uint32_t take_alike(narrator *t, int64_t step, double weight)
@@ -85,9 +86,9 @@ static uint32_t take_alike(narrator *t, int64_t step, double weight)
 }
 
 /**
- * Describes a sum of gradients, such as "gradient 3 of workers 0-2, gradient 2 of worker 3". If the
- * sum contains only the host's own gradient, the text is "gradient 3". Returns NULL if the value is
- * not a sum of gradients.
+ * Returns a text about a sum of gradients, such as "gradient 3 of workers 0-2, gradient 2 of worker
+ * 3". If the sum contains only the host's own gradient, the text is "gradient 3". Returns NULL if
+ * the value is not a sum of gradients.
  */
 static char *gradients_text(narrator *t, int host, size_t value)
 {
@@ -122,15 +123,15 @@ static const char **name_at(const narrator *t, int host, size_t value)
     return &t->names[(size_t)host * t->run->ledger.n_values + value];
 }
 
-/** Returns the model that the host of ledger entry @p e has before the entry. */
+/** Returns the model that a host has before the ledger entry @p e of this host. */
 static size_t model_before(const narrator *t, const dsgd_ledger_entry *e)
 {
     return t->run->before[e - t->run->ledger.entries];
 }
 
 /**
- * Returns the name that the host of ledger entry @p e gives to a value: "its x" for its model, or
- * the name of a received value. Returns NULL if the value has no name.
+ * Returns the name that the host of ledger entry @p e gives to a value. The name is "its x" for the
+ * host's model, or the name of a received value. Returns NULL if the value has no name.
  */
 static const char *name_of(const narrator *t, const dsgd_ledger_entry *e, size_t value)
 {
@@ -148,7 +149,7 @@ static void note_received(narrator *t, int host, size_t value, const char *name)
 static void describe_gradient(narrator *t, const dsgd_span *span)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
-    /* index of the gradient: the last gradient of this step that was made before the span */
+    /* index of the gradient: the last gradient of this step that was computed before the span */
     size_t at = ledger->n_values;
     if (span->end_s > t->run->view.timeline->end_s || span->verb == dsgd_pass)
         return;
@@ -170,12 +171,10 @@ static void describe_gradient(narrator *t, const dsgd_span *span)
     add_event(t, span->end_s, 0, span->host, text);
 }
 
-/**
- * Shortest wait that is described, in seconds. Shorter waits are not visible in the printed times.
- */
+/** shortest wait that a lesson describes, in seconds; printed times do not show shorter waits */
 static const double least_wait_s = 0.0005;
 
-/** Returns the name of a verb without the prefix "dsgd_". */
+/** Returns the name of a verb (a function of the interface) without the prefix "dsgd_". */
 static const char *verb_of(const char *verb)
 {
     static const char prefix[] = "dsgd_";
@@ -183,8 +182,8 @@ static const char *verb_of(const char *verb)
 }
 
 /**
- * Describes a wait of a host for messages. The wait starts when the host computes no more, because
- * messages that overlap with computation delay nothing.
+ * Describes a wait of a host for messages. The wait starts when the host has finished its
+ * computation, because messages that overlap with computation delay nothing.
  */
 static void describe_wait(narrator *t, const dsgd_span *span)
 {
@@ -243,8 +242,8 @@ static void describe_sent(narrator *t, const dsgd_ledger_entry *e)
 }
 
 /**
- * Describes the value that a host contributes to a partial collective, if the value is not from the
- * current step.
+ * Describes a value that a host contributes to a partial collective. Describes it only if the value
+ * is not from the current step.
  */
 static void describe_late(narrator *t, const dsgd_ledger_entry *e)
 {
@@ -282,8 +281,8 @@ static void describe_received(narrator *t, const dsgd_ledger_entry *e)
 }
 
 /**
- * Appends the contributions to a sum, such as ", of workers 0-2 after 4 steps; of worker 3 after 2
- * steps".
+ * Appends the contributions to a sum as a text, such as ", of workers 0-2 after 4 steps; of worker
+ * 3 after 2 steps".
  */
 static void append_members(narrator *t, char **text, const dsgd_ledger_entry *used)
 {
@@ -363,21 +362,24 @@ static void describe_updated(narrator *t, const dsgd_ledger_entry *e)
     if (!alone)
         dsgd_append(&text, "g = %s", x_of(t, g));
     if (gradients != NULL &&
-        /* If the host received values, an earlier event already describes the gradients. */
+        /* If the host has received values, an earlier event already describes the gradients. */
         (alone || !t->has_received[e->host]))
         dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
     const size_t from = t->run->ledger.values[e->value].from[0];
     if (from == model_before(t, e)) {
         dsgd_append(&text, ": %s", new_x_text(t, e->value));
         t->updated[e->host] = e->value;
-    } else { /* The update changes another vector than the model. */
+    } else { /* The update changes a vector that is not the model. */
         dsgd_append(&text, " from %s to %s", x_of(t, from), x_of(t, e->value));
     }
     add_event(t, e->at_s, 1, e->host, text);
     describe_stale(t, e);
 }
 
-/** Appends the combination that produced a new model, such as ": 0.5 its x + 0.5 x of worker 2". */
+/**
+ * Appends the combination that gave a new model as a text, such as ": 0.5 its x + 0.5 x of worker
+ * 2".
+ */
 static void append_terms(const narrator *t, char **text, const dsgd_ledger_entry *e)
 {
     const dsgd_made *const made = &t->run->ledger.values[e->value];

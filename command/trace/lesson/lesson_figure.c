@@ -1,7 +1,7 @@
 /**
  * @file lesson_figure.c
  * Writes a lesson as the table of the figure `lesson` (plots/lesson/lesson.gp). The coordinates of
- * its points are the two parameters.
+ * a point in this figure are the two parameters of a model.
  */
 #include "base/csv.h"
 #include "command/trace/lesson/lesson.h"
@@ -17,7 +17,7 @@ static void write_line(FILE *stream, const char *kind, int64_t number, const dou
     fputc('\n', stream);
 }
 
-/** Writes contours of the loss that are evenly spaced between the minimum and the start. */
+/** Writes contours of the loss. Their distances between the minimum and the start are equal. */
 static void write_contours(const dsgd_lesson_run *run, FILE *stream)
 {
     static const double pi = 3.14159265358979323846;
@@ -26,8 +26,8 @@ static void write_contours(const dsgd_lesson_run *run, FILE *stream)
     for (int i = 1; i <= CONTOURS; i++)
         for (int k = 0; k <= POINTS; k++) {
             double x[2];
-            const double part = 1.5 * i / CONTOURS; /* distance from the minimum as a share of the
-                                                     * distance between minimum and start */
+            const double part = 1.5 * i / CONTOURS; /* distance from the minimum, as a share of the
+                                                     * distance between the minimum and the start */
             dsgd_quadratic_contour(&run->quadratic, run->quadratic.least + part * part * top,
                                    2 * pi * k / POINTS, x);
             write_line(stream, "contour", i, x, x);
@@ -48,9 +48,9 @@ static void write_path(const dsgd_lesson_run *run, int host, FILE *stream)
 }
 
 /**
- * Writes the lines of a late contribution, if a sum takes an older model of one member than of the
- * other members. The lines go from the older model to the models of the other members when they use
- * the sum.
+ * Writes the lines of a late contribution, if the model that one member contributes to a sum is
+ * older than the models of the other members. The lines go from the older model to the models that
+ * the other members have when they use the sum.
  */
 static void write_late(const dsgd_lesson_run *run, const dsgd_ledger_entry *sampled, FILE *stream)
 {

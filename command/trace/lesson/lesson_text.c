@@ -5,15 +5,15 @@
 #include "command/console/table.h"
 #include "command/trace/lesson/lesson.h"
 
-enum { HEAD_WIDTH = 16 }; /* width of the columns of time and worker, in characters */
+enum { HEAD_WIDTH = 16 }; /* width of the columns for time and worker together, in characters */
 
-/** Prints the events with one printed time. Hosts with equal events share a line. */
+/** Prints the events that have the same printed time. Hosts with equal events share a line. */
 static void print_instant(const dsgd_lesson_run *run, FILE *stream, const dsgd_lesson_event *events,
                           size_t n)
 {
     uint32_t *const hosts = dsgd_keep(n, sizeof *hosts);
-    size_t last_of[32] = {
-        0}; /* number of each host's last line, from 1, which keeps the lines of a host in order */
+    size_t last_of[32] = {0}; /* for each host, the number of its last line (from 1); the lines of a
+                               * host must stay in order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i;
         for (size_t k = last_of[events[i].host]; k < i; k++)
@@ -41,7 +41,7 @@ static void print_events(const dsgd_lesson_run *run, FILE *stream)
     dsgd_lesson_event *const events = dsgd_lesson_events(run, &n_events);
     fputs("\n   time  worker\n", stream);
     for (size_t i = 0, n = 0; i < n_events; i += n) {
-        n = 1; /* number of events with the same printed time */
+        n = 1; /* number of events that have the same printed time */
         while (i + n < n_events &&
                llround(events[i].at_s * 1000) == llround(events[i + n].at_s * 1000))
             n++;
@@ -75,7 +75,7 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
     dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);
 }
 
-/** Prints the mean and the largest staleness of the gradients that were applied at a host. */
+/** Prints the mean staleness and the largest staleness of the gradients that a host has applied. */
 static void print_ages(const dsgd_lesson_run *run, FILE *stream, int host)
 {
     double sum = 0, n = 0;
@@ -108,7 +108,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         const dsgd_row *const row = &run->view.rows[i];
         const double *const x = dsgd_lesson_x(run, run->models[row->host]);
         const bool server = dsgd_lesson_is_server(run, row->host);
-        int n_steps = 0; /* number of gradients that the worker has finished */
+        int n_steps = 0; /* number of gradients that the worker has computed */
         for (size_t k = 0; k < row->n_spans; k++)
             n_steps += dsgd_ends_gradient(row->spans[k]) && row->spans[k]->end_s <= timeline->end_s;
         fprintf(stream, "%-10s %-20s %7.3f", dsgd_lesson_hosts(run, 1u << row->host),
@@ -122,8 +122,8 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
             fprintf(stream, "%5.0f %%", 100 * row->wait_s / (timeline->end_s - timeline->since_s));
         fputc('\n', stream);
         /*
-         * Add each worker's share of the output, or the model of the server, because a lesson has
-         * at most one server.
+         * Add each worker's share of the output, or the model of the server. A lesson has at most
+         * one server.
          */
         for (int k = 0; k < 2 && server == served; k++)
             output[k] += x[k] / (served ? 1 : run->n_workers);

@@ -1,6 +1,6 @@
 /**
  * @file lesson_values.c
- * Computes the loss of a lesson, and finds the applications of each gradient.
+ * Computes the loss of a lesson. Finds where each gradient is applied.
  */
 #include "command/trace/lesson/lesson.h"
 
@@ -33,8 +33,8 @@ double dsgd_quadratic_at(const dsgd_quadratic *q, const double *x)
 }
 
 /**
- * Near the minimum, F = least + d' H d / 2, where d is the distance vector and H the Hessian. This
- * gives the radius of a contour in each direction.
+ * Computes a point of a contour. The loss is F = least + d' H d / 2, where d is the vector from the
+ * minimum and H the Hessian. This equation gives the radius of a contour in each direction.
  */
 void dsgd_quadratic_contour(const dsgd_quadratic *q, double F, double angle, double *x)
 {
@@ -53,7 +53,7 @@ void dsgd_lesson_expand(const dsgd_ledger *ledger, size_t value, bool through, c
     for (size_t i = 0; i < ledger->n_values; i++)
         weights[i] = 0;
     weights[value] = 1;
-    /* Go backwards, because a value is a combination of earlier values. */
+    /* Go from later to earlier values, because a value is a combination of earlier values. */
     for (size_t i = value; i > 0; i--) {
         const dsgd_made *const made = &ledger->values[i];
         const double weight = weights[i];
@@ -71,16 +71,17 @@ void dsgd_lesson_expand(const dsgd_ledger *ledger, size_t value, bool through, c
 
 typedef struct follower {
     dsgd_lesson_run *run;
-    bool *of_server; /* array [n_values]: true if the value was a model of the server */
+    bool *of_server; /* array [n_values]: true if the value has been the model of the server */
     bool *brought; /* array [n_values]: true if an earlier message to the server contained at least
-                    * a part of the gradient */
+                    * a part of this gradient */
     size_t pushed; /* index of the value in the last message to the server */
-    double *weights; /* array [n_values] of the weights of values in a combination */
+    double *weights; /* array [n_values]: weight of each value in a combination */
 } follower;
 
 /**
- * Returns the number of changes of a host's model before ledger entry @p entry, at least 1. Counts
- * from the model @p taken, or from time @p since_s if @p taken was never the host's model.
+ * Returns the number of times that a host's model changed before ledger entry @p entry, at least 1.
+ * Counts from the model @p taken. If @p taken was never the host's model, counts from time @p
+ * since_s.
  */
 static int64_t changes_since(const dsgd_lesson_run *run, int host, size_t taken, double since_s,
                              size_t entry)
@@ -106,9 +107,9 @@ static void add(follower *f, dsgd_application application)
 }
 
 /**
- * Returns the age of a gradient that a worker applies. The worker's own gradient is stale if its
- * model has changed after the gradient was computed. A gradient of another worker is stale if it is
- * from an earlier step.
+ * Returns the age of a gradient that a worker applies. The worker's own gradient is stale if the
+ * worker's model has changed since the gradient was computed. A gradient of another worker is stale
+ * if it is from an earlier step.
  */
 static int64_t age_at_worker(const follower *f, size_t entry, size_t gradient, size_t to)
 {
@@ -136,12 +137,12 @@ static void apply_at_worker(follower *f, size_t entry)
 }
 
 /**
- * Records the gradients that a server applies. These are gradients in the last message to the
- * server that no earlier message contained, and whose weight is the weight of a local step.
+ * Records the gradients that a server applies. Such a gradient is in the last message to the server
+ * but in no earlier message. Its weight is the weight of a local step.
  */
 static void apply_at_server(follower *f, size_t entry)
 {
-    /* smallest weight of a local step, as a share of the learning rate */
+    /* smallest weight of a gradient in a local step, as a share of the learning rate */
     static const double whole = 0.999;
     const dsgd_ledger *const ledger = &f->run->ledger;
     const dsgd_ledger_entry *const e = &ledger->entries[entry];

@@ -1,21 +1,22 @@
 /**
  * @file chrome.c
- * Writes a timeline as JSON in Chrome's trace event format ("Trace Event Format", Google, 2016),
- * which Perfetto and speedscope open.
+ * Writes a timeline as JSON in Chrome's trace event format ("Trace Event Format", Google, 2016).
+ * Perfetto and speedscope can open such files.
  *
- * Each host is a process. Events on one track do not overlap. Messages of a host have as many
- * tracks as there are simultaneous messages. A flow connects the sender and the receiver of a
- * message.
+ * In the trace, each host is a process. The events on a track do not overlap. The messages of a
+ * host have as many tracks as there are simultaneous messages. A flow connects the sender and the
+ * receiver of a message.
  *
  * Times are in microseconds, with a resolution of nanoseconds. Viewers multiply, truncate and add
- * times. To keep adjacent events apart, starts are half a nanosecond later, and durations are a
- * tenth of a nanosecond shorter. The field `seconds` of a state is exact; viewers do not read it.
+ * times. To keep adjacent events apart, starts are written half a nanosecond later, and durations
+ * are a tenth of a nanosecond shorter. The field `seconds` of a state is exact; viewers do not read
+ * this field.
  */
 #include "base/csv.h"
 #include "base/json.h"
 #include "command/trace/timeline/view.h"
 
-/** Numbers of the tracks of a host. OUT, PASSES and IN are the first of several tracks. */
+/** Numbers of the tracks of a host. OUT, PASSES and IN are each the first of several tracks. */
 enum {
     STATE = 1,
     STEPS,
@@ -29,7 +30,7 @@ enum {
     OF_HOST = 20000
 };
 
-/** Returns a time in nanoseconds since the start of the run. @p s is the time in seconds. */
+/** Returns a time in nanoseconds since the start of the run. @p s is this time in seconds. */
 static long long ns_of(double s)
 {
     return llround(s * 1e9);
@@ -41,7 +42,9 @@ typedef struct writer {
     int64_t n_events;
 } writer;
 
-/** Starts an event on a track of a host. If @p track is 0, the event belongs to the host itself. */
+/**
+ * Starts an event on a track of a host. If @p track is 0, the event belongs to the host as a whole.
+ */
 static void begin(writer *w, char phase, int host, int track)
 {
     fprintf(w->stream, "%s\n{\"ph\":\"%c\",\"pid\":%d", w->n_events++ > 0 ? "," : "", phase,
@@ -50,7 +53,7 @@ static void begin(writer *w, char phase, int host, int track)
         fprintf(w->stream, ",\"tid\":%lld", (host + 1LL) * OF_HOST + track);
 }
 
-/** Starts an event at time @p at_s on a track of a host. */
+/** Starts an event at time @p at_s, in seconds, on a track of a host. */
 static void event(writer *w, char phase, int host, int track, double at_s)
 {
     const long long ns = ns_of(at_s);
@@ -58,7 +61,7 @@ static void event(writer *w, char phase, int host, int track, double at_s)
     fprintf(w->stream, ",\"ts\":%lld.%03lld5", ns / 1000, ns % 1000);
 }
 
-/** Starts an interval event. The caller appends its name and arguments. */
+/** Starts an event that has a start and an end. The caller appends its name and its arguments. */
 static void interval(writer *w, int host, int track, double since_s, double end_s)
 {
     const long long ns = ns_of(end_s) - ns_of(since_s);
@@ -67,7 +70,10 @@ static void interval(writer *w, int host, int track, double since_s, double end_
     fprintf(w->stream, ",\"dur\":%lld.%04lld", tenths / 10000, tenths % 10000);
 }
 
-/** Writes a text member "name": "value" after @p before, a comma or brace. */
+/**
+ * Writes a member "name": "value" with a text as value. @p before is the comma or brace before the
+ * member.
+ */
 static void text(writer *w, const char *before, const char *name, const char *value)
 {
     json_t *const json = dsgd_json_text(value);
@@ -90,7 +96,7 @@ static void number(writer *w, const char *before, const char *name, double value
 
 /**
  * Writes the name and the position of a track. If @p track is 0, writes the name and the position
- * of the host.
+ * of the host itself.
  */
 static void write_name(writer *w, int host, int track, const char *name)
 {
@@ -141,8 +147,8 @@ static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
 }
 
 /**
- * Writes an event without duration: a stop, or the start, a contribution or a use of a partial
- * collective's version.
+ * Writes an event that has no duration. Such events are stops, and three events of a version of a
+ * partial collective: its start, a contribution, or a use.
  */
 static void write_mark(writer *w, const dsgd_span *span)
 {
@@ -165,7 +171,7 @@ static void write_mark(writer *w, const dsgd_span *span)
     fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%jd}}", span->piece);
 }
 
-/** Writes a step, a wait in a verb, a pass of a pipeline, or an exchange on a channel. */
+/** Writes a span: a step, a wait in a verb, a pass of a pipeline, or an exchange on a channel. */
 static void write_span(writer *w, const dsgd_span *span)
 {
     const bool is_wait = span->kind == DSGD_SPAN_WAIT, is_step = span->kind == DSGD_SPAN_STEP,
@@ -216,15 +222,18 @@ static void write_row(writer *w, const dsgd_row *row)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/** The tracks for the messages of one direction at one host. */
+/** Tracks for the messages that a host sends, or for the messages that it receives. */
 typedef struct lanes {
     size_t n;
-    long long *free_ns; /* array of n times in nanoseconds from which the tracks are free */
+    long long *free_ns; /* array of n times in nanoseconds: time from which each track is free */
 } lanes;
 
-enum { LEAST_NS = 2 }; /* shortest interval in which a flow can start and end, in nanoseconds */
+enum { LEAST_NS = 2 }; /* shortest interval of a flow, from its start to its end, in nanoseconds */
 
-/** Writes one end of a message: the sender's end if @p out is true, else the receiver's end. */
+/**
+ * Writes one end of a message. If @p out is true, writes the sender's end; otherwise, writes the
+ * receiver's end.
+ */
 static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
 {
     const dsgd_view *const view = w->view;
@@ -255,7 +264,7 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     }
 }
 
-/** Writes the messages of one direction at all hosts. */
+/** Writes, for all hosts, the messages of one direction (sent or received). */
 static void write_messages(writer *w, bool out)
 {
     for (const dsgd_row *row = w->view->rows; row < w->view->rows + w->view->n_rows; row++) {

@@ -1,7 +1,7 @@
 /**
  * @file figure.c
- * Writes a timeline as the table of the figure `timeline` (plots/timeline/timeline.gp). Its
- * coordinates are seconds and row numbers.
+ * Writes a timeline as the table of the figure `timeline` (plots/timeline/timeline.gp). The
+ * coordinates in this figure are seconds and row numbers.
  */
 #include "base/csv.h"
 #include "command/trace/timeline/view.h"
@@ -40,10 +40,13 @@ static void write_row(const dsgd_view *view, size_t i, FILE *stream)
     }
 }
 
-/** Smallest length of a visible wait, as a share of the window. */
+/** smallest length of a wait that is visible in the figure, as a share of the window */
 static const double least_part = 0.005;
 
-/** Writes an arrow for a wait: from the worker that caused the wait to the worker that waited. */
+/**
+ * Writes an arrow for a wait. The arrow goes from the worker that caused the wait to the worker
+ * that waited.
+ */
 static void write_wait(const dsgd_view *view, size_t i, const dsgd_tile *tile, FILE *stream)
 {
     if (tile->wait == NULL || tile->wait->peer < 0)
@@ -57,7 +60,7 @@ static void write_wait(const dsgd_view *view, size_t i, const dsgd_tile *tile, F
 
 static bool is_arrow(const dsgd_view *view, const dsgd_span *span)
 {
-    /* Activation messages have a verb and get no arrow. */
+    /* A message with activations has a verb. The figure shows no arrow for it. */
     return span->kind == DSGD_SPAN_MESSAGE && span->verb == NULL &&
            span->since_s >= view->timeline->since_s && span->end_s <= view->timeline->end_s &&
            view->row_of[span->host] < view->n_rows && view->row_of[span->peer] < view->n_rows;

@@ -1,7 +1,7 @@
 /**
  * @file gantt.c
- * Prints a timeline as a Gantt chart in text. Each column is an equal part of the window, and shows
- * the state that takes most of this part.
+ * Prints a timeline as a Gantt chart in text. Each column stands for an equal part of the window.
+ * It shows the state that takes most of this part.
  */
 #include <ctype.h>
 
@@ -10,23 +10,26 @@
 
 enum { NAME_WIDTH = 6, SHARES_WIDTH = 17 };
 
-/* one letter for each state, in the order of dsgd_tile_state */
+/* letters that stand for the states, in the order of dsgd_tile_state */
 static const char state_letters[] = "=#~.x";
 
-/** The text of a row of the chart. */
+/** The text of one row in the chart. */
 typedef struct line {
     const dsgd_view *view;
     int n; /* number of columns */
-    char *states; /* array of n letters, one per column, and a zero */
-    char *late; /* array of n characters and a zero: texts of late contributions, separated by
-                 * blanks */
+    char *states; /* array of n letters, one per column, with a zero at the end */
+    char *late; /* array of n characters with a zero at the end: texts of late contributions,
+                 * separated by blanks */
 } line;
 
 static int column_of(const line *l, double at_s)
 {
     const dsgd_timeline *const t = l->view->timeline;
     const double part = (at_s - t->since_s) / (t->end_s - t->since_s);
-    /* Add 1e-9, so that a time at the start of a column is in this column despite rounding. */
+    /*
+     * Add 1e-9, so that rounding does not move a time at the start of a column into the previous
+     * column.
+     */
     return (int)fmin(l->n - 1, floor(part * l->n + 1e-9));
 }
 
@@ -37,8 +40,8 @@ static double begin_of(const line *l, int column)
 }
 
 /**
- * Puts a text into a line if all characters that it replaces are among @p over. Returns false
- * otherwise.
+ * Writes a text into a line, if @p over contains all characters that the text would replace.
+ * Otherwise, returns false.
  */
 static bool put(char *into, int n, int at, const char *text, const char *over)
 {
@@ -71,7 +74,7 @@ static void put_states(line *l, const dsgd_row *row)
 }
 
 /**
- * Puts the number of each step where the step starts. Leaves out a number that would touch the
+ * Writes the number of each step where the step starts. Omits a number that would touch the
  * previous number.
  */
 static void put_steps(line *l, const dsgd_row *row)
@@ -88,7 +91,7 @@ static void put_steps(line *l, const dsgd_row *row)
     }
 }
 
-/** Puts the awaited worker in the middle of each wait that is wide enough. */
+/** Writes the rank of the awaited worker in the middle of each wait that is wide enough. */
 static void put_awaited_workers(line *l, const dsgd_row *row)
 {
     for (size_t i = 0; i < row->n_tiles; i++) {
@@ -104,14 +107,14 @@ static void put_awaited_workers(line *l, const dsgd_row *row)
         const int end = column_of(l, tile->end_s);
         int at = begin + (end - begin - length + 1) / 2;
         if (at + length < l->n && isdigit((unsigned char)l->states[at + length]))
-            at--; /* Move left, because the rank and the next step's number would look like one
-                   * number. */
+            at--; /* Move the rank to the left, because otherwise the rank and the number of the
+                   * next step would look like one number. */
         if (end - begin >= length && at >= begin)
             put(l->states, l->n, at, whom, ".");
     }
 }
 
-/** Prints the row of a worker, and returns the number of its late contributions. */
+/** Prints the row of a worker. Returns the number of late contributions in this row. */
 static int print_row(line *l, const dsgd_row *row, FILE *stream)
 {
     const dsgd_timeline *const t = l->view->timeline;
@@ -129,7 +132,7 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
         const int column = column_of(l, row->spans[i]->since_s);
         if (row->spans[i]->kind ==
                 DSGD_SPAN_STOPPED && /* Put the mark of a stop before the next step, because a
-                                      * checkpoint comes at the end of a step. */
+                                      * checkpoint is written at the end of a step. */
             !put(l->states, l->n, column - 1, "!", state_letters))
             put(l->states, l->n, column, "!", state_letters);
     }
@@ -145,7 +148,7 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
 }
 
 /**
- * Prints one line for each pipeline stage of a worker. Between passes, a stage waits (pipeline
+ * Prints one line for each pipeline stage of a worker. Between two passes, a stage waits (pipeline
  * bubble).
  */
 static void print_stages(line *l, const dsgd_row *row, FILE *stream)
@@ -176,9 +179,7 @@ static void print_stages(line *l, const dsgd_row *row, FILE *stream)
     }
 }
 
-/**
- * Prints the reasons why all workers stopped, in the order of time. A `!` in a row marks each stop.
- */
+/** Prints why all workers stopped, in the order of time. In the rows, a `!` marks each stop. */
 static void print_stops(const dsgd_view *view, FILE *stream)
 {
     enum { MOST = 20 };

@@ -1,7 +1,7 @@
 /**
  * @file timeline.c
- * Implements `dsgd timeline`: simulates one run of an experiment again, and shows a window of the
- * run as a trace, a chart or a figure.
+ * Implements `dsgd timeline`. It simulates one run of an experiment again, and shows a window of
+ * the run as a trace, a chart or a figure.
  */
 #include <limits.h>
 #include <zlib.h>
@@ -72,8 +72,8 @@ static const char about[] =
 /* --- the window ------------------------------------------------------------------------------- */
 
 /**
- * Reads a whole number at *text, and moves *text to the end of the number. Returns false if there
- * is no number or it is too large.
+ * Reads a whole number at *text and moves *text to the end of this number. Returns false if there
+ * is no number or if the number is too large.
  */
 static bool read_count(const char **text, int64_t *number)
 {
@@ -106,7 +106,7 @@ static dsgd_status read_steps(const char *text, dsgd_timeline *t, dsgd_error *er
     return DSGD_OK;
 }
 
-/** Reads ranks such as 0-3,7. Sets chosen[rank] for each of these ranks. */
+/** Reads a list of ranks such as 0-3,7. Sets chosen[rank] to true for each of these ranks. */
 static dsgd_status read_workers(const char *text, int n_workers, bool *chosen, dsgd_error *error)
 {
     const char *rest = text;

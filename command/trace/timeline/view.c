@@ -1,6 +1,6 @@
 /**
  * @file view.c
- * Sorts the recorded spans into rows, and cuts the rows of workers into tiles.
+ * Sorts the recorded spans into rows. Divides the rows of workers into tiles.
  */
 #include "command/trace/timeline/view.h"
 
@@ -99,7 +99,7 @@ bool dsgd_is_held_up(const dsgd_view *view, const dsgd_span *wait)
 
 /* --- tiles ------------------------------------------------------------------------------------ */
 
-/** A span in the row of a host. A message is in the rows of both of its hosts. */
+/** A span in the row of a host. A message occurs in the rows of both its hosts. */
 typedef struct place {
     const dsgd_span *span;
     int host;
@@ -113,7 +113,8 @@ static int by_host_and_begin(const void *a, const void *b)
         return p->host - q->host;
     if (s->since_s != t->since_s)
         return s->since_s < t->since_s ? -1 : 1;
-    return s < t ? -1 : s > t; /* Keep the order in which the spans were recorded. */
+    return s < t ? -1
+                 : s > t; /* For equal times, keep the order in which the spans were recorded. */
 }
 
 /** Returns true if a span is a wait. A cancelled computation counts as a wait. */
@@ -123,9 +124,9 @@ static bool is_wait(const dsgd_span *span)
 }
 
 /**
- * Returns the wait of work() that takes most of an interval, or NULL if work() does not wait in the
- * interval. *first is the index of the first span that can be in the interval. Call this function
- * in the order of time.
+ * Returns the wait of work() that takes most of an interval. Returns NULL if work() does not wait
+ * in the interval. *first is the index of the first span that can overlap with the interval.
+ * Successive calls must be in the order of time.
  */
 static const dsgd_span *wait_in(const dsgd_row *row, size_t *first, double since_s, double end_s)
 {
@@ -160,8 +161,8 @@ static void add_tile(dsgd_row *row, dsgd_tile_state state, double since_s, doubl
 }
 
 /**
- * Cuts the row of a worker into tiles. The worker waits between the spans in which it computes or
- * communicates.
+ * Divides the row of a worker into tiles. The worker waits between the spans in which it computes
+ * or communicates.
  */
 static void cut_row(const dsgd_view *view, dsgd_row *row)
 {
@@ -212,8 +213,8 @@ static void fill_rows(dsgd_view *view)
         dsgd_row *const row = &view->rows[view->row_of[places[i].host]];
         spans[i] = places[i].span;
         if (view->row_of[places[i].host] == view->n_rows)
-            continue; /* The host of this span has no row; only the other end of the message is
-                       * shown. */
+            continue; /* The host at this end of the message has no row. Only the other end of the
+                       * message is shown. */
         row->spans = row->n_spans++ == 0 ? spans + i : row->spans;
     }
     for (size_t i = 0; i < view->n_rows; i++)
@@ -222,12 +223,12 @@ static void fill_rows(dsgd_view *view)
 }
 
 /**
- * Returns the straggler: the worker whose gradients take clearly longer on average than the
+ * Returns the straggler. The gradients of this worker take clearly longer on average than the
  * gradients of each other worker. Returns -1 if no worker is so slow.
  */
 static int straggler(const dsgd_view *view)
 {
-    /* smallest ratio to the second longest time that makes a worker the straggler */
+    /* smallest time of a straggler's gradients, as a multiple of the second longest time */
     static const double by = 1.1;
     double longest_s = 0, second_s = 0;
     int worker = -1;
