@@ -170,8 +170,8 @@ TEST_RANGE(async_local_sgd, 0, 5 * N_CASES)
 }
 
 /**
- * All workers exchange the times of their first steps before they continue. Their speeds follow
- * from these times.
+ * All workers exchange the times of their first steps before they continue. The numbers of their
+ * local steps follow from the speeds that these times give.
  */
 TEST_RANGE(dynamic_local_updates, 0, 3)
 {
@@ -284,7 +284,7 @@ static bool anywhere(const emulation_problem *p, int i, int j)
 }
 
 /**
- * The server of DSGD-AAU has no model. It only names the workers that mix. The loop variable _i
+ * The server of DSGD-AAU has no model, and only names the workers that mix. The loop variable _i
  * selects the number of workers, the end of the run and the graph.
  */
 TEST_RANGE(dsgd_aau, 0, 2 * N_CASES)

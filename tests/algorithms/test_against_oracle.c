@@ -510,7 +510,7 @@ static oracle_matrix matrices[N];
 
 /**
  * Returns an initial value of a factor of PowerSGD. The values are drawn from (-1, 1), column by
- * column, before the first step. They are equal at all workers.
+ * column, before the first step. All workers have the same initial values.
  */
 static double drawn_factor(size_t matrix, bool right, size_t row, size_t column)
 {

@@ -185,8 +185,8 @@ TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
 static dsgd_spec repeated; /* the compression that repeating_work() uses */
 
 /**
- * A test algorithm that sends its initial model ten times, the last time without loss. It adds the
- * values that were sent, q, to its model x.
+ * A test algorithm that sends its initial model ten times, the last time without loss. The
+ * algorithm adds the values that were sent to its model x.
  */
 static void repeating_work(dsgd_node *self)
 {

@@ -34,8 +34,8 @@ TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
 }
 
 /**
- * Tests a delay of one step. It hides a fragment's exchange of 0.9 s completely, and an exchange of
- * 1.8 s only in part.
+ * Tests a delay of one step. The delay hides a fragment's exchange of 0.9 s completely, and hides
+ * an exchange of 1.8 s only in part.
  */
 TEST(a_delay_hides_the_exchange_of_a_fragment)
 {

@@ -55,7 +55,7 @@ static void expect_nothing(const char *row, const char *column)
 
 /*
  * Quantiles of Student's t distribution for two-sided intervals of 95 %, for 1, 2 and 9 degrees of
- * freedom. They are from printed tables, and the first two also have closed forms.
+ * freedom. The quantiles are from printed tables. The first two quantiles also have closed forms.
  */
 static const double t1 = 12.7062047, t2 = 4.30265273, t9 = 2.26215716;
 

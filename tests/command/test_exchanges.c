@@ -205,8 +205,8 @@ TEST_ROWS(sweep_of_network_without_exchange_gives_note, varied)
 
 /**
  * The default of transformer.utilisation already includes the cost of inner parallelism. The note
- * warns that this cost counts twice if a worker has several inner hosts. It is not printed if the
- * experiment sets the utilisation.
+ * warns that this cost counts twice if a worker has several inner hosts. The program does not print
+ * the note if the experiment sets the utilisation.
  */
 TEST(doubly_counted_bubbles_give_note)
 {

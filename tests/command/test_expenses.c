@@ -10,8 +10,8 @@
 
 /*
  * An experiment in which each step computes for 3 s and then exchanges 10 GB. With P workers, a
- * ring sends 2 (P - 1) / P of the bytes over 10 GB/s. It needs 2 (P - 1) messages with a latency of
- * 1 us.
+ * ring sends 2 (P - 1) / P of the bytes over 10 GB/s. The ring needs 2 (P - 1) messages with a
+ * latency of 1 us.
  */
 static const char experiment[] =
     "platform: {name: idle-switch, busy_power: 0.3kW, idle_power: 50W, price: %s}\n"

@@ -143,8 +143,8 @@ TEST_ROWS(log_is_read_with_any_prefixes, dresses)
 }
 
 /**
- * A log of rccl-tests, whose earlier version prints no column for the root. It contains a damaged
- * row and two tables. The second table is an allgather and starts where the size decreases.
+ * A log of rccl-tests, whose earlier version prints no column for the root. The log contains a
+ * damaged row and two tables. The second table is an allgather and starts where the size decreases.
  */
 TEST(versions_and_collectives_are_recognized_by_bandwidth)
 {

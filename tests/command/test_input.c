@@ -353,8 +353,8 @@ TEST_ROWS(low_limits_give_error_and_no_hang, limits)
 }
 
 /**
- * Tests a low limit on processes. It counts all processes of a user and does not apply to root, so
- * the commands run as a user without other processes.
+ * Tests a low limit on processes. The limit counts all processes of a user and does not apply to
+ * root. The commands therefore run as a user without other processes.
  */
 TEST(few_processes_give_error_and_no_hang)
 {

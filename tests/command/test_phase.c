@@ -223,8 +223,8 @@ TEST(uncertain_cells_are_marked)
 }
 
 /**
- * Tests an axis whose swept values have many digits. Its ticks are at 1, 2 or 5 times a power of
- * ten.
+ * Tests an axis whose swept values have many digits. The ticks of the axis are at 1, 2 or 5 times a
+ * power of ten.
  */
 TEST(ticks_of_odd_values_are_round)
 {

@@ -279,8 +279,8 @@ TEST(every_number_of_the_schema_is_varied)
 }
 
 /**
- * Tests a parameter with a guessed value, the speed of an encoder. It is varied by a factor of ten,
- * which decides the result, although allreduce has no encoder.
+ * Tests a parameter with a guessed value, the speed of an encoder. The parameter is varied by a
+ * factor of ten. This factor decides the result, although allreduce has no encoder.
  */
 TEST(guessed_speed_is_varied_by_factor_ten)
 {

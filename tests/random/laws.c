@@ -35,8 +35,8 @@ static char *shares_sum_to_one(const trial *t)
 }
 
 /**
- * The number of samples equals steps times batch times workers. It is smaller if parts of gradients
- * or late gradients are dropped.
+ * The number of samples equals steps times batch times workers. The number is smaller if parts of
+ * gradients or late gradients are dropped.
  */
 static char *samples_are_steps_times_batch(const trial *t)
 {

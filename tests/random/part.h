@@ -33,7 +33,7 @@ void part_add(part *to, part one);
 /** Returns the value of a key in a mapping, or NULL if the mapping has no such key. */
 part *part_find(const part *mapping, const char *key);
 
-/** Sets a key of a mapping to a scalar. This replaces the key's current value. */
+/** Sets a key of a mapping to a scalar, and replaces the key's current value. */
 void part_set(part *mapping, const char *key, const char *text);
 
 /** Returns the number of all parts below @p p. part_remove() removes part number @p i. */

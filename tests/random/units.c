@@ -33,7 +33,7 @@ static bool is_factor(const json_t *mapping)
 
 /**
  * Converts the values of a mapping of options to other units. In a manifest, tables are lists of
- * pairs. They become mappings, as in an experiment file.
+ * pairs. The lists become mappings, as in an experiment file.
  */
 static void regrow_fields(json_t *mapping, const dsgd_option *fields, double time, double size)
 {

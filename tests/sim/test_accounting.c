@@ -129,8 +129,8 @@ static void counting_work(dsgd_node *self)
 TEST_ALGORITHM(counting, .work = counting_work);
 
 /**
- * After the end of the run, workers continue only until all waits are over. They make one more
- * step, not thousands.
+ * After the end of the run, workers continue only until all waits are over. The workers make one
+ * more step, not thousands of steps.
  */
 TEST(a_continued_run_ends_when_all_waits_are_over)
 {

@@ -130,7 +130,7 @@ TEST_ALGORITHM(exchanging_beside, .work = exchanging_beside_work);
 
 /**
  * Three pieces take 0.7 s each, one after another. Worker 1 stops in the middle of the second
- * piece. It still sends the rest of this piece, but not the third piece.
+ * piece. Worker 1 still sends the rest of the second piece, but not the third piece.
  */
 TEST(a_stopping_worker_completes_its_current_piece)
 {

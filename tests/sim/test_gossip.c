@@ -248,7 +248,7 @@ static double neighbours_only_s(int workers, long steps)
         for (int i = 0; i < workers; i++)
             next_s[i] = end_s[i] + 0.615;
         /*
-         * The two late workers are random. They differ from the late workers of the simulation, but
+         * The two late workers are random. They are not the late workers of the simulation, but
          * have the same distribution.
          */
         for (uint32_t k = 0; k < 2; k++) {
@@ -350,7 +350,7 @@ TEST(a_handmade_list_must_keep_its_promises)
     support_expect_abort(c, "what worker 1 keeps and gives in step 2 sums to 1.25, but its "
                             "neighbours promise 1 (DSGD_PROMISE_COLUMNS)");
     given = 0.25;
-    /* The sum is 0.75 or 1.25. It depends on which worker checks first. */
+    /* The sum in the message is 0.75 or 1.25. The sum depends on which worker checks first. */
     support_expect_abort(c, "keeps and gets in step 2 sums to");
     promises = DSGD_PROMISE_COLUMNS;
     support_ok(c);

@@ -82,8 +82,9 @@ TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
 }
 
 /**
- * A pipeline with two directions (chimera) has the bubble share (D - 2) / (2 N + D - 2). This holds
- * if N is a multiple of D, and the backward pass takes twice as long as the forward pass.
+ * A pipeline with two directions (chimera) has the bubble share (D - 2) / (2 N + D - 2). This
+ * formula requires that N is a multiple of D, and that the backward pass takes twice as long as the
+ * forward pass.
  */
 TEST(chimera_has_about_half_the_bubbles)
 {
@@ -449,8 +450,8 @@ TEST(a_stage_continues_without_a_peer)
 }
 
 /**
- * A stage has two peers, and one fails during a step. Its work is lost, and the other peer repeats
- * this work. The next steps are normal.
+ * A stage has two peers, and one peer fails during a step. The work of the failed peer is lost, and
+ * the other peer repeats this work. The next steps are normal.
  */
 TEST(a_peer_that_fails_during_a_step_loses_its_work)
 {

@@ -98,8 +98,8 @@ TEST_RANGE(majority_waits_for_its_initiator, 0, SIZES)
     const support_outcome *got = benchmark(&majority, published[_i].bytes, 1e-3);
     const double active = got->result.partial_active_mean;
     /*
-     * Workers that have arrived also wait for the collective itself. Its time is measured in a run
-     * in which all workers arrive together.
+     * Workers that have arrived also wait for the collective itself. The time of the collective is
+     * measured in a run in which all workers arrive together.
      */
     const double collective_ms = mean_ms(benchmark(&majority, published[_i].bytes, 0));
     const double expected_ms =

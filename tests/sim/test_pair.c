@@ -63,7 +63,10 @@ TEST(a_request_waits_for_the_first_answer)
     ck_assert(later_s > 1e-6 && later_s < 1e-5);
 }
 
-/** A test algorithm that averages in pairs. It stops early enough for the last exchange to end. */
+/**
+ * A test algorithm that averages in pairs. The algorithm stops early enough for the last exchange
+ * to end.
+ */
 static void pairs_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -207,8 +210,8 @@ TEST_RANGE(a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3)
 }
 
 /**
- * Worker 0 answers worker 3 first, which sends its request after two steps. It then answers worker
- * 1, whose request arrived at once.
+ * Worker 0 answers worker 3 first, which sends its request after two steps. Worker 0 then answers
+ * worker 1, whose request arrived at once.
  */
 static void scheduled_work(dsgd_node *self)
 {

@@ -110,7 +110,7 @@ TEST(rotating_groups_sum_by_a_ring_too)
 }
 
 /**
- * The sum of a partial collective is one linear combination in the order of ranks. It does not
+ * The sum of a partial collective is one linear combination in the order of ranks. The sum does not
  * depend on the messages.
  */
 TEST(learning_does_not_depend_on_the_collective)

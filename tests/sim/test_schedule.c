@@ -388,10 +388,10 @@ TEST_RANGE(equal_peers_take_the_time_of_parallel_pipelines, 1, 5)
 }
 
 /*
- * One of K peers takes s times as long as the other peers. Its stage finishes K - 1 + 1 / s micro-
- * batches in the time in which another peer finishes one micro-batch. The pipeline takes the time
- * of this stage, the time to fill and drain, and the time of one micro-batch at the slow peer. With
- * fixed pipelines instead, one pipeline of N / K micro-batches takes s times as long, and all
+ * One of K peers takes s times as long as the other peers. Its stage finishes K - 1 + 1 / s
+ * micro-batches in the time in which another peer finishes one micro-batch. The pipeline takes the
+ * time of this stage, the time to fill and drain, and the time of one micro-batch at the slow peer.
+ * With fixed pipelines instead, one pipeline of N / K micro-batches takes s times as long, and all
  * pipelines wait for it.
  */
 TEST_RANGE(a_slow_peer_reduces_its_stage_by_its_own_speed, 0, 4)

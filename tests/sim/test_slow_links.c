@@ -121,8 +121,8 @@ TEST(an_endless_partition_is_reported)
 }
 
 /**
- * Outages of 5 s start 10 s after the previous one on average. They leave two thirds of the
- * bandwidth. A second run has the same outages.
+ * Outages last 5 s. On average, an outage starts 10 s after the end of the previous outage. The
+ * outages leave two thirds of the bandwidth. A second run has the same outages.
  */
 TEST(random_outages_cost_their_share)
 {
@@ -136,8 +136,8 @@ TEST(random_outages_cost_their_share)
 }
 
 /**
- * An event with factor 1 makes a run simulate its messages. They must take the same time as without
- * the event.
+ * Because of an event with factor 1, a run simulates its messages. The messages must take the same
+ * time as without the event.
  */
 TEST_RANGE(a_factor_of_one_changes_nothing, 0, support_n_algorithms())
 {

@@ -112,8 +112,8 @@ TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
 }
 
 /**
- * Four pieces are ready together. Their copies in one direction follow each other. They overlap
- * with the exchanges and with the copies in the other direction.
+ * Four pieces are ready together. The copies of the pieces in one direction follow each other. The
+ * copies overlap with the exchanges and with the copies in the other direction.
  */
 TEST(copies_of_pieces_overlap_with_exchanges)
 {

@@ -16,8 +16,8 @@ typedef struct crew {
 } crew;
 
 /**
- * Opens the store. Its stream has the number of workers. All workers start with the model
- * x[n_params].
+ * Opens the store. The stream of samples has the number of workers. All workers start with the
+ * model x[n_params].
  */
 crew crew_open(const dsgd_values_config *config, const double *x);
 /**

@@ -1,7 +1,7 @@
 /**
  * @file rig.h
- * Test rigs for gradients. A rig is a small network with small data on a device. It computes
- * without the lazy graph.
+ * Test rigs for gradients. A rig is a small network with small data on a device. A rig computes
+ * without the value store.
  */
 #pragma once
 

@@ -344,8 +344,8 @@ static int late_workers(const list *l, uint64_t seed, int workers, long step)
 }
 
 /**
- * Tests that the number of delayed workers follows a binomial distribution. Its mean and variance
- * must agree within five standard errors.
+ * Tests that the number of delayed workers follows a binomial distribution. The mean and the
+ * variance of the number must agree within five standard errors.
  */
 TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 {
@@ -1050,8 +1050,8 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
         first += fits[0].family == known[_i].family;
     }
     /*
-     * The mean of the estimates must agree within four standard errors. Their spread must be as
-     * small as the spread of an efficient estimator.
+     * The mean of the estimates must agree within four standard errors. The spread of the estimates
+     * must be as small as the spread of an efficient estimator.
      */
     const double n = SAMPLES;
     ck_assert_double_eq_tol(gsl_stats_mean(mean, 1, SAMPLES), known[_i].mean_s,

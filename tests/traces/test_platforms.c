@@ -705,7 +705,7 @@ TEST(platform_file_can_be_based_on_another)
 
 /**
  * Returns a platform with two hosts in region a, eight hosts in region b, and eight hosts in region
- * c. It has no route between the regions a and c.
+ * c. The platform has no route between the regions a and c.
  */
 static dsgd_platform regions(void)
 {

@@ -2,7 +2,7 @@
  * @file null.cpp
  * A CUDA runtime that computes nothing and takes no time, to measure the time of the host. It
  * copies no data from or to the device, so a call that reads results gets the data that it sent. If
- * the environment variable NULL_LAUNCH_US is set, launches take this time each, one after another,
+ * the environment variable NULL_LAUNCH_US is set, launches take this time one after another,
  * and a thread that waits for them sleeps.
  */
 #include "cuda_runtime.h"

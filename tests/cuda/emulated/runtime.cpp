@@ -3,7 +3,7 @@
  * Implements the emulated runtime. If a kernel has barriers, each thread of a block is a fiber with
  * its own stack. Otherwise, the threads are function calls.
  */
-#undef _FORTIFY_SOURCE /* with it, longjmp() rejects a jump to another stack */
+#undef _FORTIFY_SOURCE /* with this macro, longjmp() rejects a jump to another stack */
 #include "cuda_runtime.h"
 
 #include <atomic>
@@ -47,7 +47,7 @@ struct fiber {
 };
 
 fiber fibers[most_threads];
-fiber *running; /* running fiber, or NULL if the thread is a call */
+fiber *running; /* running fiber, or NULL if the running thread is a function call */
 jmp_buf scheduler;
 const std::function<void()> *kernel;
 
