@@ -64,8 +64,8 @@ static double effective_speed_up(dsgd_node *self, const measured *m, double limi
 /**
  * Returns the candidate threshold with the largest speed-up, or INFINITY if no speed-up is above 1.
  * The largest candidate is the longest measured computation. The smallest candidate is the shortest
- * computation times 6 / max(12, M). The released code starts at the end of the 6th of 12 micro-
- * batches.
+ * computation times 6 / max(12, M). The released code starts at the end of the 6th of 12
+ * micro-batches.
  */
 static double best_threshold(dsgd_node *self, const measured *m)
 {

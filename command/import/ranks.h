@@ -53,8 +53,8 @@ typedef struct dsgd_ranks {
 dsgd_status dsgd_ranks_join(dsgd_ranks *ranks, dsgd_error *error);
 
 /**
- * Returns true if a collective sums gradients. If @p sharded is true, this must be a reduce-
- * scatter; otherwise, it must be an allreduce.
+ * Returns true if a collective sums gradients. If @p sharded is true, this must be a
+ * reduce-scatter; otherwise, it must be an allreduce.
  */
 bool dsgd_sums_have(const dsgd_kineto_call *call, bool sharded);
 

@@ -56,8 +56,8 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
  * Makes the results folder, locks it and writes the manifest. The lock lasts until this process and
  * all processes that it starts have ended. Returns DSGD_EUSAGE if another process has the lock.
  * Unless @p force is true, also returns DSGD_EUSAGE if the folder contains results with another
- * manifest. Manifests differ if the experiment, its files, the libraries, the program or its plug-
- * ins differ.
+ * manifest. Manifests differ if the experiment, its files, the libraries, the program or its
+ * plug-ins differ.
  */
 dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
                               dsgd_error *error);

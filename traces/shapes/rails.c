@@ -1,9 +1,10 @@
 /**
  * @file rails.c
- * Implements rails: GPU r of each node is connected to the switch of rail r. Without a spine (rail-
- * only: Wang et al., 2023), a message to another rail first moves over NVLink to the GPU of that
- * rail in its own node. Then the message uses the NIC of that GPU. With a spine (rail-optimised),
- * the message passes the spine. The switch of each rail has cables of group_bandwidth to the spine.
+ * Implements rails: GPU r of each node is connected to the switch of rail r. Without a spine
+ * (rail-only: Wang et al., 2023), a message to another rail first moves over NVLink to the GPU of
+ * that rail in its own node. Then the message uses the NIC of that GPU. With a spine
+ * (rail-optimised), the message passes the spine. The switch of each rail has cables of
+ * group_bandwidth to the spine.
  *
  * The first two links of each rail lead to the spine and back. Then each host has four links: into
  * the network of its node, out of this network, and both directions of its NIC.

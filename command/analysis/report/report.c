@@ -16,8 +16,8 @@
 
 /** A quantity that is a column in the tables of a report. */
 typedef struct quantity {
-    const char *head, *column; /* heading, and column of runs.csv; the column is NULL for the speed-
-                                * up */
+    const char *head, *column; /* heading, and column of runs.csv; the column is NULL for the
+                                * speed-up */
     double factor; /* factor from the unit of the column to the unit of the heading */
     const double *x; /* array with the number of each row of runs.csv */
 } quantity;
