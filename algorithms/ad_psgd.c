@@ -19,11 +19,8 @@ typedef struct ad_psgd_params {
 } ad_psgd_params;
 
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
-enum {
-    OWN = -1,
-    ENDLESS = -2
-}; /* special values of option averagings: the variant's own number,
-    * and an endless loop */
+/* special values of option averagings: the variant's own number, and an endless loop */
+enum { OWN = -1, ENDLESS = -2 };
 
 static bool loops(const ad_psgd_params *p)
 {

@@ -9,8 +9,8 @@
 #include "sim/algorithm.h"
 
 typedef struct ssp_params {
-    int64_t
-        slack; /* s, the largest number of steps by which a worker may lead the slowest worker */
+    /* s, the largest number of steps by which a worker may lead the slowest worker */
+    int64_t slack;
 } ssp_params;
 
 enum { INFINITE = -1 };

@@ -374,10 +374,8 @@ bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int
 double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,
                          double since_s)
 {
-    enum {
-        BEHIND_UNITS = 1 << 24
-    }; /* first number for random slow periods of links; it exceeds
-        * all numbers of units */
+    /* first number for random slow periods of links; it exceeds all numbers of units */
+    enum { BEHIND_UNITS = 1 << 24 };
     const dsgd_link_event *const e = (const dsgd_link_event *)config->links.v + i;
     if (e->mtbf_s <= 0)
         return n == 0 ? e->at_s : INFINITY;

@@ -40,8 +40,8 @@ const dsgd_family dsgd_family_normal = {"normal", normal_natural, normal_cumulat
 
 static dsgd_natural lognormal_natural(double mean, double deviation)
 {
-    const double variance =
-        log1p(gsl_pow_2(deviation / mean)); /* variance of the logarithm of the values */
+    /* variance of the logarithm of the values */
+    const double variance = log1p(gsl_pow_2(deviation / mean));
     return (dsgd_natural){log(mean) - variance / 2, sqrt(variance)};
 }
 

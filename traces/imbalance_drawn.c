@@ -312,10 +312,8 @@ static double noise_seconds(const void *params, dsgd_step_at at, double so_far_s
     const noise_params *p = params;
     const double expected = p->rate_per_s * so_far_s; /* expected number of interruptions in the
                                                        * step */
-    const double spread =
-        1 + gsl_pow_2(
-                p->deviation_s /
-                p->mean_s); /* spread of the lengths of interruptions: E[length^2] / E[length]^2 */
+    /* spread of the lengths of interruptions: E[length^2] / E[length]^2 */
+    const double spread = 1 + gsl_pow_2(p->deviation_s / p->mean_s);
     if (expected < 16 * gsl_pow_3(spread))
         return so_far_s + exact_sum(p, at, so_far_s);
     const double skewness = sqrt(gsl_pow_3(spread) / expected);

@@ -15,8 +15,8 @@ typedef struct replay_params {
 /** The whole file of measured step times as a table. */
 typedef struct replay_state {
     int64_t n_workers, n_steps;
-    double
-        seconds[]; /* measured time of each worker in each step, in seconds; [n_steps][n_workers] */
+    /* measured time of each worker in each step, in seconds; [n_steps][n_workers] */
+    double seconds[];
 } replay_state;
 
 /**

@@ -33,8 +33,8 @@ typedef struct reading {
     dsgd_nccl_topology *t;
     XML_Parser parser;
     size_t lines_before;
-    const char *root,
-        *wrong; /* root: name of the root element; wrong: reason why reading stopped */
+    /* root: name of the root element; wrong: reason why reading stopped */
+    const char *root, *wrong;
     size_t depth;
     int64_t n_elements, sm, gcn;
     device around; /* properties of the open element, which devices inside the element inherit */
@@ -106,8 +106,7 @@ static device *add_device(reading *r, devices *to, const char *name)
 static void read_pci(reading *r, const char **a)
 {
     const double speed = number(a, "link_speed"),
-                 lane =
-                     speed < 8 ? 0.6 : 0.75; /* share of the transfer rate (GT/s) that is usable */
+                 lane = speed < 8 ? 0.6 : 0.75; /* usable share of the transfer rate in GT/s */
     const double rate = speed * lane * number(a, "link_width") * 1e9 / 8;
     const char *const class = attribute(a, "class"), *const id = attribute(a, "device");
     r->around.bus = dsgd_xstrdup(attribute(a, "busid"));

@@ -24,13 +24,13 @@ typedef struct dsgd_nccl_topology {
     dsgd_said nic_bytes_per_s; /* bandwidth of the slowest NIC */
     dsgd_said links_bytes_per_s; /* NVLink or XGMI bandwidth of the GPU with the smallest bandwidth,
                                   * per direction */
-    dsgd_said
-        pci_bytes_per_s; /* bandwidth of a GPU's slowest PCIe link, if the file lists NVLinks */
+    /* bandwidth of a GPU's slowest PCIe link, if the file lists NVLinks */
+    dsgd_said pci_bytes_per_s;
     dsgd_said network_latency_s; /* latency that the network plug-in reports */
     dsgd_said generation; /* GPU generation, a value of dsgd_gpu_generation; only for NVIDIA */
     bool has_switch, amd_host;
-    const char
-        *gpu; /* name of the GPU, derived from its PCI device; NULL if the device is unknown */
+    /* name of the GPU, derived from its PCI device; NULL if the device is unknown */
+    const char *gpu;
     const char *sharing; /* nearest NICs of the GPUs, such as "GPUs 0 1: mlx5_0; GPUs ..." */
     const char *warnings; /* warnings, one per line, each with file and line; empty if there are no
                            * warnings */

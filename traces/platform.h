@@ -26,8 +26,8 @@ typedef struct dsgd_platform_entry {
     int64_t first, count; /* the entry contains hosts first to first + count - 1; no such hosts if
                            * first is -1 */
     dsgd_numbers list; /* numbers of further hosts of the entry */
-    double speed,
-        bandwidth; /* factors on the speed of the hosts and on the bandwidth of their NICs */
+    /* factors on the speed of the hosts and on the bandwidth of their NICs */
+    double speed, bandwidth;
     double latency_s; /* latency that is added to each message at its sender and at its receiver */
 } dsgd_platform_entry;
 
@@ -69,8 +69,8 @@ typedef struct dsgd_platform {
      * bandwidth of every link.
      */
     double host_bandwidth_bytes_per_s;
-    double
-        host_latency_s; /* latency between the two nearest hosts that belong to different nodes */
+    /* latency between the two nearest hosts that belong to different nodes */
+    double host_latency_s;
     dsgd_numbers size, up, cables; /* dimensions of the topology, as the options size, up and cables
                                     * describe them */
     int64_t group_hosts; /* number of hosts per group */
@@ -79,14 +79,14 @@ typedef struct dsgd_platform {
     double group_latency_s; /* latency that is added to messages between groups */
     dsgd_structs regions; /* names of the groups, of type dsgd_region */
     dsgd_structs routes; /* connections between two regions, of type dsgd_region_route */
-    double route_bandwidth,
-        route_latency; /* factors on the bandwidths and latencies of all routes */
+    /* factors on the bandwidths and latencies of all routes */
+    double route_bandwidth, route_latency;
     int n_there, *there; /* numbers of the existing hosts, n_there entries; used if a region has
                           * fewer than group_hosts hosts, else n_there is 0 */
     int *route_of; /* index of the route between two regions, -1 if none, as [from][to]; NULL
                     * without regions */
-    int64_t
-        island_hosts; /* number of hosts of a node, which share a fast network; 0 means no nodes */
+    /* number of hosts of a node, which share a fast network; 0 means no nodes */
+    int64_t island_hosts;
     int64_t island_nics; /* number of NICs per node, which the node's hosts share evenly */
     double island_bytes_per_s; /* bandwidth between a host and the network of its node, per
                                 * direction */
@@ -96,15 +96,15 @@ typedef struct dsgd_platform {
     /* Collectives of NCCL take GPU time from the computation with which they overlap. */
     double collective_share; /* fraction of a GPU's speed that a collective takes while it runs */
     double collective_launch_s; /* GPU time that is needed to launch a collective */
-    double
-        collective_copy_s_per_byte; /* time to copy one byte of gradients into a bucket and back */
+    /* time to copy one byte of gradients into a bucket and back */
+    double collective_copy_s_per_byte;
     dsgd_structs hosts; /* entries for differing hosts, of type dsgd_platform_entry; not supported
                          * for XML */
     double message_overhead_s; /* CPU time per message, which is added to its transfer time */
     double rendezvous_s; /* time that is added to each message larger than eager_bytes */
     double eager_bytes;
-    double
-        doubling_bytes; /* message size from which `collective: auto` uses halving and doubling */
+    /* message size from which `collective: auto` uses halving and doubling */
+    double doubling_bytes;
     double partial_turn_s; /* time of one iteration of the progress loop of partial collectives */
     double reduction_s_per_byte; /* time to sum or average one received byte, added to the transfer
                                   * time */
@@ -134,8 +134,8 @@ static inline const dsgd_region *dsgd_regions(const dsgd_platform *platform)
  */
 typedef struct dsgd_between {
     double latency_s;
-    double flow_bytes_per_s,
-        bytes_per_s; /* bandwidth limit of one flow, and of all flows together */
+    /* bandwidth limit of one flow, and of all flows together */
+    double flow_bytes_per_s, bytes_per_s;
 } dsgd_between;
 
 static inline dsgd_between dsgd_platform_between(const dsgd_platform *platform, int from, int to)

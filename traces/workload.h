@@ -59,16 +59,15 @@ typedef struct dsgd_inner {
         int64_t jobs; /* number of independent jobs; each job has its own part of the vector */
     } pipeline;
     int64_t tensor; /* number of hosts that share each layer of a stage (tensor parallelism) */
-    int64_t
-        shards; /* number of hosts that share the samples and the parameters of a stage (FSDP) */
+    /* number of hosts that share the samples and the parameters of a stage (FSDP) */
+    int64_t shards;
     bool contention; /* true if messages within a worker share bandwidth with other messages */
     double activation_bytes; /* bytes of activations between two layers, per step; -1 if derived or
                               * unknown */
 } dsgd_inner;
 
-extern const char
-    *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS +
-                               1]; /* names of pipeline schedules; the last entry is NULL */
+/* names of pipeline schedules; the last entry is NULL */
+extern const char *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1];
 
 /**
  * A workload. dsgd_workload_options reads it from a YAML file (in traces/workloads/, or the user's

@@ -14,11 +14,8 @@
 typedef struct e_tree_params {
     int64_t period, rounds, group;
 } e_tree_params;
-enum {
-    COORDINATOR,
-    AGGREGATORS
-}; /* numbers of the servers: the coordinator is server 0; the
-    * aggregators follow */
+/* numbers of the servers: the coordinator is server 0; the aggregators follow */
+enum { COORDINATOR, AGGREGATORS };
 
 static int e_tree_servers(const void *params, int n_workers)
 {

@@ -9,10 +9,8 @@
 #include "base/option.h"
 #include "command/runs/swept.h"
 
-enum {
-    FIRST_LEAD = 9
-}; /* index of the first column of phase.csv that contains the lead of an
-    * algorithm */
+/* index of the first column of phase.csv that contains the lead of an algorithm */
+enum { FIRST_LEAD = 9 };
 
 /** An axis of a phase diagram: the distinct values of a swept column. */
 typedef struct side {

@@ -88,8 +88,8 @@ static const char *note_of(const data *d)
     const size_t planned = json_array_size(json_object_get(d->manifest, "runs"));
     const size_t all = planned > 0 ? planned : d->runs.csv.n_rows;
     const size_t done = d->runs.csv.n_rows - d->runs.frame.n_left_out;
-    dsgd_csv
-        phase; /* the table phase.csv, which exists when all runs of the phase diagram are done */
+    /* the table phase.csv, which exists when all runs of the phase diagram are done */
+    dsgd_csv phase;
     const bool is_done = done == d->runs.csv.n_rows &&
                          dsgd_csv_read(&phase, NULL, "%s/phase.csv", d->folder) == DSGD_OK;
     return done == all

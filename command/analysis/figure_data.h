@@ -15,8 +15,8 @@
 
 /** Options of `dsgd plot` that select the data of figures, as texts from the command line. */
 typedef struct dsgd_figure_choice {
-    const char
-        *only; /* names of the series to draw, separated by commas; NULL selects all series */
+    /* names of the series to draw, separated by commas; NULL selects all series */
+    const char *only;
     dsgd_texts labels; /* titles of series, in the form series=title */
     const char *target; /* text of a target such as accuracy=0.8, or NULL */
     const char *points; /* CSV file of measured points; NULL selects the published points */

@@ -109,8 +109,8 @@ static int compare_points(const void *a, const void *b, void *by)
     if (k == f->n_keys)
         return p < q ? -1 : 1;
     const char *const first = dsgd_frame_value(f, p, k), *const second = dsgd_frame_value(f, q, k);
-    double x = -INFINITY,
-           y = -INFINITY; /* A point without a value comes before all other points. */
+    /* A point without a value comes before all other points. */
+    double x = -INFINITY, y = -INFINITY;
     dsgd_parse_number(first, NULL, &x);
     dsgd_parse_number(second, NULL, &y);
     if (o->d->numeric[k])

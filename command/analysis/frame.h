@@ -130,8 +130,8 @@ typedef struct dsgd_frame {
                                    * the first variation is "none" */
     size_t *point_of; /* array [n_rows of the table]: index of each row's point; SIZE_MAX if the row
                        * has no point */
-    size_t
-        *seed_of; /* array [n_rows of the table]: a number that identifies the seed of each row */
+    /* array [n_rows of the table]: a number that identifies the seed of each row */
+    size_t *seed_of;
 } dsgd_frame;
 
 /**

@@ -131,8 +131,8 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
     dsgd_append(&settings, "common='%s/plots/common.gp'; format='%s'; into='%s%s'; figure='%s'; ",
                 data, format, here(a->output), a->output, figure);
     const char *const texts[][2] = {
-        {"size",
-         a->size}, /* The options contain no quotes, because they have already been checked. */
+        /* The options contain no quotes, because they have already been checked. */
+        {"size", a->size},
         {"legend", a->legend},
         {"target", a->choice.target}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)

@@ -73,8 +73,8 @@ typedef struct place {
                               * counts as learning; far: smallest final progress of a candidate that
                               * reached the target */
     dsgd_target target;
-    const char
-        *goal; /* text of the target; NULL if throughput decides or if no candidate learned */
+    /* text of the target; NULL if throughput decides or if no candidate learned */
+    const char *goal;
     size_t measure; /* index of the measure that determines the winner */
 } place;
 

@@ -31,9 +31,8 @@ static bool is_free(const walk *w, const char *path)
 static dsgd_status refuse(const walk *w, dsgd_yaml *place, const char *path, const char *what,
                           dsgd_yaml *given)
 {
-    enum {
-        MOST_BYTES = 120
-    }; /* largest number of bytes of a value that an error message contains */
+    /* largest number of bytes of a value that an error message contains */
+    enum { MOST_BYTES = 120 };
     const char *const may = dsgd_listed(w->free_paths, " and ");
     return dsgd_yaml_fail(w->config, place, w->error,
                           "`%s` %s%.*s, but the task does not allow this change; allowed: %s", path,

@@ -270,9 +270,11 @@ dsgd_status dsgd_yaml_fail(dsgd_config *config, dsgd_yaml *entry, dsgd_error *er
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (size_t i = 0; i < config->n_sweeps;
-         i++) /* The computed values of a range have no position
-               * in the file, so use the position of the sweep. */
+    /*
+     * The computed values of a range have no position in the file, so use the position of the
+     * sweep.
+     */
+    for (size_t i = 0; i < config->n_sweeps; i++)
         if (config->sweeps[i]->is_range &&
             dsgd_yaml_is_in(entry, dsgd_yaml_find(config->sweeps[i]->entry, "sweep")))
             entry = config->sweeps[i]->entry;

@@ -56,8 +56,8 @@ typedef struct dsgd_planned_run {
      */
     const char *parameter;
     double factor; /* factor by which the varied parameter is multiplied */
-    bool
-        has_own_exchange; /* true if the algorithm's entry in the file has its own key `exchange` */
+    /* true if the algorithm's entry in the file has its own key `exchange` */
+    bool has_own_exchange;
 } dsgd_planned_run;
 
 /**

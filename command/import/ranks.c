@@ -283,8 +283,8 @@ static void find_waits(dsgd_ranks *w)
     w->waits_us = dsgd_keep(w->n * w->room, sizeof *w->waits_us);
     const dsgd_kineto_call **const others = dsgd_keep(w->n * w->room, sizeof *others);
     for (size_t k = 0; k < w->n_steps; k++) {
-        size_t n =
-            0; /* number of collectives in the step; 0 if this number differs between ranks */
+        /* number of collectives in the step; 0 if this number differs between ranks */
+        size_t n = 0;
         for (size_t r = 0; r < w->n; r++) {
             const dsgd_kineto *const t = &w->traces[r];
             const size_t s = (size_t)(w->steps[k * w->n + r] - t->steps);

@@ -53,8 +53,8 @@ typedef struct dsgd_import {
     /* Facts that the readers have found in the files. */
     const char *gpu, *gpu_from; /* first name of a GPU in the files, and the file that contains the
                                  * name; NULL if no file names a GPU */
-    dsgd_import_number
-        *numbers; /* array of n_numbers numbers that readers found for the platform */
+    /* array of n_numbers numbers that readers found for the platform */
+    dsgd_import_number *numbers;
     size_t n_numbers;
     char *parts[DSGD_IMPORT_PARTS]; /* YAML lines of each part, not indented */
     dsgd_profiled measured;

@@ -51,8 +51,8 @@ typedef struct job {
     size_t n_sentence; /* number of bytes in the last line if the line is incomplete */
     char reason[512]; /* reason why SimGrid ended the run; "" if SimGrid did not end the run */
     uint64_t moves; /* sum of the run's progress counters when it last changed */
-    double
-        moved_cpu_s; /* CPU time of the run when its progress counters last changed, in seconds */
+    /* CPU time of the run when its progress counters last changed, in seconds */
+    double moved_cpu_s;
     dsgd_outcome outcome; /* outcome that is written if the process writes no row */
     dsgd_error why; /* reason that is written if the process writes no row; "" if the process ended
                      * by itself */

@@ -44,8 +44,8 @@ typedef struct dsgd_pool_config {
 } dsgd_pool_config;
 
 typedef struct dsgd_pool_counts {
-    size_t n_runs,
-        n_failed; /* number of executed runs, and number of failed runs, over all rounds */
+    /* number of executed runs, and number of failed runs, over all rounds */
+    size_t n_runs, n_failed;
 } dsgd_pool_counts;
 
 /**

@@ -14,8 +14,8 @@ typedef enum dsgd_progress_form {
     DSGD_PROGRESS_OFF
 } dsgd_progress_form;
 
-extern const char
-    *const dsgd_progress_forms[]; /* words of option --progress; NULL ends the array */
+/* words of option --progress; NULL ends the array */
+extern const char *const dsgd_progress_forms[];
 
 /** The progress of a run that is being executed. */
 typedef struct dsgd_running {

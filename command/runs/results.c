@@ -240,8 +240,8 @@ static dsgd_status read_row(const dsgd_results *results, size_t i, dsgd_error *e
 
 dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error)
 {
-    results->is_joined =
-        false; /* Mark the results files as outdated, because the part may be new. */
+    /* Mark the results files as outdated, because the part may be new. */
+    results->is_joined = false;
     return read_row(results, i, error);
 }
 

@@ -11,8 +11,8 @@
 /** A grid point: a pair of swept values, with the results that are known there. */
 typedef struct dsgd_phase_place {
     size_t at[2]; /* indices of the two swept values at the grid point */
-    size_t
-        *runs; /* array [n_algorithms][n_seeds] of run numbers from 1; 0 if there is no such run */
+    /* array [n_algorithms][n_seeds] of run numbers from 1; 0 if there is no such run */
+    size_t *runs;
     size_t *wanted; /* array [n_algorithms]: number of seeds with which each algorithm must be
                      * simulated */
     double *logs; /* array [n_algorithms]: logarithm of each algorithm's throughput, which is

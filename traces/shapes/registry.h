@@ -25,5 +25,5 @@ typedef enum dsgd_platform_topology { DSGD_SHAPES(DSGD_TOPOLOGY_OF) } dsgd_platf
 struct dsgd_shape;
 extern const struct dsgd_shape *const dsgd_shapes[]; /* functions of each topology, indexed by
                                                       * dsgd_platform_topology */
-extern const char
-    *const dsgd_topologies[]; /* values of option `topology`; the last entry is NULL */
+/* values of option `topology`; the last entry is NULL */
+extern const char *const dsgd_topologies[];

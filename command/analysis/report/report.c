@@ -38,8 +38,8 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
                              size_t n_all)
 {
     const char *same = NULL;
-    size_t n_texts =
-        0; /* number of columns with texts, which come before the columns with numbers */
+    /* number of columns with texts, which come before the columns with numbers */
+    size_t n_texts = 0;
     dsgd_columns t = {.n_rows = 0};
     for (quantity *q = all; q < all + n_all; q++)
         q->x = q->column == NULL ? NULL : dsgd_frame_numbers(&r->frame, q->column);

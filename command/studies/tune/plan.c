@@ -338,8 +338,8 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
     const int of_rates = dsgd_find_word(t->options, of_rate);
     for (size_t c = 0; c < t->n_candidates; c++) {
         dsgd_tuned *const a = algorithm_of(t, &t->grid.runs[dsgd_tune_run(t, c, 0, 0)]);
-        double rate =
-            0; /* The first rung contains only rates from the middle of the default list. */
+        /* The first rung contains only rates from the middle of the default list. */
+        double rate = 0;
         if (a->rate > 0)
             dsgd_parse_number(dsgd_tune_value(t, c, (size_t)of_rates), NULL, &rate);
         const bool begins = !(a->rate > 0) || fabs(log2(rate / a->rate)) < AROUND + 0.5;

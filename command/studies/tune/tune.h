@@ -68,8 +68,8 @@ typedef struct dsgd_tuned {
      * rates; 0 if unknown
      */
     double rate;
-    size_t first,
-        n; /* index of the first candidate of the algorithm, and number of its candidates */
+    /* index of the first candidate of the algorithm, and number of its candidates */
+    size_t first, n;
     size_t n_begun; /* number of candidates that take part in the first rung */
     size_t rung, n_rungs, n_short; /* current rung, number of all rungs, and number of rungs that
                                     * are shorter than the full length */

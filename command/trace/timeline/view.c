@@ -113,8 +113,8 @@ static int by_host_and_begin(const void *a, const void *b)
         return p->host - q->host;
     if (s->since_s != t->since_s)
         return s->since_s < t->since_s ? -1 : 1;
-    return s < t ? -1
-                 : s > t; /* For equal times, keep the order in which the spans were recorded. */
+    /* For equal times, keep the order in which the spans were recorded. */
+    return s < t ? -1 : s > t;
 }
 
 /** Returns true if a span is a wait. A cancelled computation counts as a wait. */
