@@ -85,7 +85,7 @@ typedef struct arrived {
     double updates;
     int n_wait;
     double *began_s; /* start time of each worker's round, in seconds; P entries */
-    bool *waits; /* whether each worker waits for its next round; P entries */
+    bool *waits; /* true for each worker that waits for its next round; P entries */
 } arrived;
 
 /** Applies the change of one worker by Delayed Nesterov. */

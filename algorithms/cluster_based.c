@@ -145,7 +145,7 @@ static bool agree_once(dsgd_node *self, process *s)
     return true;
 }
 
-/** Takes the value and the round of the process with the highest round. */
+/** Copies the value and the round of the process that has the highest round. */
 static void take_latest_value(dsgd_node *self, process *s)
 {
     while (receive(self, s, dsgd_time_s(self)))

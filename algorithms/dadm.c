@@ -9,13 +9,13 @@
  * loss + lambda/2 |x|^2.
  *
  * DADM allows any local solver that increases the local dual objective. This file uses the step of
- * Prox-SDCA with a given length s, for which DADM's rate is proved: a <- a + s (u - a) with u = -
- * phi'(x . z). Let A_B = a z be the dual times its sample. Then the step is A_B <- A_B - s (g +
- * A_B). This step needs no margin, and it also works for models that are not linear. It equals SDCA
- * without duality (S. Shalev-Shwartz, ICML 2016). Each mini-batch has one A_B, a vector as long as
- * the model. If `batch` is 1, each sample has one A_B. This file does not use the exact maximum in
- * a, because the exact maximum exists only for linear models. It would also need margins, which no
- * other algorithm uses.
+ * Prox-SDCA with a given length s, for which DADM's rate is proved. The step is a <- a + s (u - a)
+ * with u = - phi'(x . z). Let A_B = a z be the dual times its sample. Then the step is A_B <- A_B -
+ * s (g + A_B). This step needs no margin, and it also works for models that are not linear. It
+ * equals SDCA without duality (S. Shalev-Shwartz, ICML 2016). Each mini-batch has one A_B, a vector
+ * as long as the model. If `batch` is 1, each sample has one A_B. This file does not use the exact
+ * maximum in a, because the exact maximum exists only for linear models. It would also need
+ * margins, which no other algorithm uses.
  *
  * Any optimizer U may take the step. A_B therefore changes by the change of the model instead of by
  * s (g + A_B). For plain SGD both changes are equal, with s = lr lambda n_l, where n_l is the

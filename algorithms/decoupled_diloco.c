@@ -6,9 +6,9 @@
  *
  * "Decoupled DiLoCo for resilient distributed pre-training", 2026, arXiv 2604.21428. This file
  * follows the paper's abstract and summaries: a quorum, an adaptive grace period, and weights by
- * tokens. These texts leave several points open. This simulator makes the following choices:
- * learners exchange whole models, the outer optimizer is DiLoCo's optimizer, and K, the grace
- * period and the delay have its own default values.
+ * tokens. These texts leave several points open, so this simulator makes its own choices. Learners
+ * exchange whole models. The outer optimizer is DiLoCo's optimizer. This file also chooses the
+ * default values of K, the grace period and the delay.
  */
 #include "sim/algorithm.h"
 
@@ -150,7 +150,7 @@ static void decoupled_diloco_serve(dsgd_node *self)
         const double now_s = dsgd_time_s(self);
         if (m != NULL) {
             r.asked[m->from] = m->numbers[0];
-            if (m->x == NULL) { /* an empty request comes from a repaired learner */
+            if (m->x == NULL) { /* An empty request means that the learner was repaired. */
                 send_model(self, &r, m->from);
                 continue;
             }

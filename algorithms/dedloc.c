@@ -4,10 +4,10 @@
  * average the gradients, weighted by samples, and take a step. The bandwidth of a peer determines
  * the share of the vector that the peer averages.
  *
- * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021. The following
- * details are from the released code: the count of the batch in samples, the deadlines, the parts
- * that a sum omits, and the time that the shares minimise. A server replaces the distributed hash
- * table by which peers find each other.
+ * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021. The released
+ * code is the source of several details: the batch is counted in samples, rounds have deadlines, a
+ * sum omits late parts, and shares minimise the time of the slowest link. A server replaces the
+ * distributed hash table by which peers find each other.
  *
  * This simulator makes two choices. A peer asks the server after each gradient; in the released
  * code, peers poll. A peer that missed a round receives the model of another peer, but its
@@ -65,10 +65,11 @@ static double cost(const reducer *r, double share, int n, int n_contributing)
 
 /**
  * Distributes n_pieces equal chunks among n >= 1 reducers. The slowest link then finishes as early
- * as possible, if both directions of all links are always busy. Each chunk goes to the reducer that
- * keeps the largest cost smallest. If several reducers do so, the chunk goes to the reducer with
- * the fewest chunks per bandwidth. This greedy choice is optimal, because it exceeds the least
- * possible maximum only if no reducer can take one more chunk within it.
+ * as possible, if both directions of all links are always busy. Each chunk goes to a reducer with
+ * which the largest cost of all reducers is smallest. If there are several such reducers, the chunk
+ * goes to the reducer with the fewest chunks per bandwidth. This greedy choice is optimal. As long
+ * as a reducer can take a chunk within the least possible maximum, the chunk goes to such a
+ * reducer.
  */
 static void share_out(reducer *reducers, int n, int64_t n_pieces)
 {

@@ -45,7 +45,8 @@ static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
     if (p->centre == AT_SERVER) {
         dsgd_server_exchange(self, NULL, tie->e);
         dsgd_combine(self, tie->e, -tie->alpha, tie->alpha, x);
-        dsgd_server_exchange(self, tie->e, NULL); /* sends e to the server without waiting */
+        /* sends the force e to the server without waiting */
+        dsgd_server_exchange(self, tie->e, NULL);
         return;
     }
     dsgd_copy(self, tie->e, tie->centre);
@@ -132,7 +133,7 @@ static const dsgd_option eamsgd_options[] = {
 static void easgd_comes_back(dsgd_node *self, int peer)
 {
     (void)peer;
-    dsgd_server_exchange(self, NULL, dsgd_model(self)); /* copies the centre to x */
+    dsgd_server_exchange(self, NULL, dsgd_model(self)); /* copies the centre to the model x */
 }
 
 static unsigned easgd_traits(const void *params)

@@ -38,7 +38,7 @@ static void ok_topk_work(dsgd_node *self)
         dsgd_copy(self, u, mine);
         dsgd_allreduce_mean(self, u, DSGD_WORLD); /* u <- the mean's largest elements */
         dsgd_mask(self, mine, u);
-        /* Removes from e the elements that are in both selections. */
+        /* Removes the elements that are in both selections from the residual e. */
         dsgd_combine(self, e, 1, -1, mine);
         dsgd_local_step(self, x, u);
     }

@@ -1,7 +1,7 @@
 /**
  * @file closed_form.c
- * Computes message times in closed form: adds up the latencies of the links of a route, and counts
- * how many flows share each link.
+ * Computes message times in closed form. Adds the latencies of the links on a route. Counts the
+ * flows that share each link.
  */
 #include "traces/closed_form.h"
 

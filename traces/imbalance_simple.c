@@ -1,9 +1,9 @@
 /**
  * @file imbalance_simple.c
  * Implements imbalance in closed form: a constant, one slow worker, injected delays, a ramp over
- * the ranks, and the lengths of samples. Two kinds belong to a worker instead of a step: a GPU that
- * is always faster or slower than other GPUs (persistent), and a GPU that is slow for some time
- * (fail_slow).
+ * the ranks, and the lengths of samples. Two kinds belong to a worker instead of a step. In kind
+ * `persistent`, a GPU is always faster or slower than other GPUs. In kind `fail_slow`, a GPU is
+ * slow for some time.
  */
 #include <gsl/gsl_cdf.h>
 
