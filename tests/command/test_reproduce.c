@@ -52,8 +52,8 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
     static const char *const expected[] = {
         "+100.0   10.0  prediction",
         "-1.5    0.1  prediction",
-        "order: allreduce, workers 2 is published above ad_psgd, workers 2, but simulated in the "
-        "opposite order",
+        ("order: allreduce, workers 2 is published above ad_psgd, workers 2, but simulated in the "
+         "opposite order"),
         "4 points: median error 0.8 %, 3 (75 %) within 15 %, worst 100.0 %",
         "1 of 2 pairs of algorithms are in the published order",
         "1 of 2 published bounds hold",
