@@ -85,10 +85,11 @@ static void pass_groups(const dsgd_platform *platform, int a, int b, dsgd_shape_
         dsgd_shape_pass(route, between_regions(platform, a, b));
 }
 
-static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_route *route)
+/** Finds the route from a host of group @p a to a host of group @p b. */
+static void find_route(const dsgd_platform *platform, const int hosts[2], int a, int b,
+                       dsgd_shape_route *route)
 {
-    const int per_nic = dsgd_platform_nic_hosts(platform);
-    const int a = dsgd_platform_group(platform, from), b = dsgd_platform_group(platform, to);
+    const int per_nic = dsgd_platform_nic_hosts(platform), from = hosts[0], to = hosts[1];
     if (dsgd_platform_same_island(platform, from, to)) {
         dsgd_shape_pass(route, end_of(platform, from, ISLAND_IN));
         dsgd_shape_pass(route, end_of(platform, to, ISLAND_OUT));
@@ -98,6 +99,19 @@ static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_ro
     if (a != b)
         pass_groups(platform, a, b, route);
     dsgd_shape_pass(route, end_of(platform, to / per_nic, NIC_DOWN));
+}
+
+static void route_in_switch(const dsgd_platform *platform, int from, int to,
+                            dsgd_shape_route *route)
+{
+    find_route(platform, (int[]){from, to}, 0, 0, route);
+}
+
+static void route_in_groups(const dsgd_platform *platform, int from, int to,
+                            dsgd_shape_route *route)
+{
+    const int64_t hosts = platform->group_hosts;
+    find_route(platform, (int[]){from, to}, (int)(from / hosts), (int)(to / hosts), route);
 }
 
 static size_t find_slowed(const dsgd_platform *platform, int from, int to, size_t link[2])
@@ -236,15 +250,19 @@ static bool meet_in_groups(const dsgd_platform *platform, const dsgd_platform_us
 
 #define CROSSBARS                                                                                  \
     .has_numbers = true, .is_crossbar = true, .has_islands = true, .takes_size = true,             \
-    .n_links = n_links, .link = link_at, .route = route, .find_slowed = find_slowed
+    .n_links = n_links, .link = link_at, .find_slowed = find_slowed
 
-const dsgd_shape dsgd_shape_switch = {
-    .title = "switch", .meets_at_nics = meet_in_switch, .write = dsgd_switch_write, CROSSBARS};
+const dsgd_shape dsgd_shape_switch = {.title = "switch",
+                                      .route = route_in_switch,
+                                      .meets_at_nics = meet_in_switch,
+                                      .write = dsgd_switch_write,
+                                      CROSSBARS};
 const dsgd_shape dsgd_shape_groups = {.title = "groups",
                                       .fact = "groups",
                                       .has_groups = true,
                                       .check = check_groups,
                                       .describe = describe_groups,
+                                      .route = route_in_groups,
                                       .widen = widen_ways_out,
                                       .meets_at_nics = meet_in_groups,
                                       .write = dsgd_groups_write,

@@ -17,12 +17,6 @@
 #include "command/studies/study.h"
 #include "sim/registry.h"
 
-const char *const dsgd_counterfactual_names[] = {
-#define X(key, name) name,
-    DSGD_COUNTERFACTUAL_LIST(X)
-#undef X
-};
-
 /* --- platforms -------------------------------------------------------------------------------- */
 
 /**

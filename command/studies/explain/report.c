@@ -12,6 +12,12 @@
 #include "command/runs/rows.h"
 #include "command/studies/explain/attribution.h"
 
+const char *const dsgd_counterfactual_names[] = {
+#define X(key, name) name,
+    DSGD_COUNTERFACTUAL_LIST(X)
+#undef X
+};
+
 typedef struct explained {
     const dsgd_experiment *experiment;
     const dsgd_results *results; /* results of the original runs and of their counterfactuals */
