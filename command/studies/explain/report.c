@@ -342,6 +342,8 @@ static void print_workers(const dsgd_facts *f, double steps)
      * smallest computing time of a slow worker, as a multiple of the median worker's computing time
      */
     static const double slow = 1.001;
+    if (f->workers == NULL) /* never: every run has workers */
+        return;
     const double median_s = f->workers[f->median].compute_s;
     double *const compute_s = dsgd_keep((size_t)f->n_workers, sizeof *compute_s);
     size_t slowest[MOST_NAMED];
